@@ -1,0 +1,172 @@
+"""NVIDIA GPUs through CuPy: cuBLAS, cuSOLVER and cuFFT.
+
+The kernels are in :mod:`~dispatch_xp.backends.cupy_kernels` and
+:mod:`~dispatch_xp.backends.cupy_linalg`, what it refuses in
+:mod:`~dispatch_xp.backends.cupy_limits`, and why it may be missing in
+:mod:`~dispatch_xp.backends.cupy_availability`. Here is what all calls share: the device, the lock,
+the copies, the memory, and what is left after a fault.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dispatch_xp.backends import cupy_availability, cupy_kernels, cupy_limits
+from dispatch_xp.backends.array_api import ArrayAPIBackend
+from dispatch_xp.backends.interface import Availability, Memory
+from dispatch_xp.call import Call
+from dispatch_xp.errors import BackendUnavailable
+
+__all__ = ["CupyBackend"]
+
+STICKY = frozenset({46, 214, 700, 702, 710, 714, 715, 716, 717, 718, 719})
+"""CUDA errors after which every later call of the process fails; 700 is an illegal access."""
+
+PLAN_MEMORY = 256 * 1024**2
+"""Bytes that cuFFT plans of one thread may keep."""
+
+FORKED = "this process was forked: CUDA does not survive that"
+
+
+class CupyBackend(ArrayAPIBackend):
+    """CuPy on one NVIDIA GPU."""
+
+    name: ClassVar[str] = "cupy"
+    shares_host_memory: ClassVar[bool] = False
+    modules: ClassVar[tuple[str, ...]] = ("cupy",)
+
+    kernels = cupy_kernels.KERNELS
+    device = 0
+    """The CUDA device, among those that ``CUDA_VISIBLE_DEVICES`` leaves."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._gone = ""
+
+    def probe(self) -> Availability:
+        """Look for CuPy and a driver, without importing CuPy."""
+        found = cupy_availability.look()
+        return Availability(False, self._gone, found.description) if self._gone else found
+
+    def start(self) -> None:
+        """Import CuPy and prove on the device that it works.
+
+        Raises
+        ------
+        BackendUnavailable
+            With what is missing, and what to install or update.
+        """
+        with self._lock:
+            if self._gone:
+                raise BackendUnavailable(self._gone)
+            if not self.started:
+                self.xp = cupy_availability.load(self.device)
+                self.started = True
+
+    def refuses(self, call: Call) -> str:
+        """Return why CuPy does not take a call: the device, the dtype, an argument or the size."""
+        return self._gone or cupy_limits.refusal(call)
+
+    def copy_in(self, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> Any:
+        """Upload a canonical copy: C order, native bytes, positive strides.
+
+        What is widened is widened on the device, so that fewer bytes travel.
+        """
+        dtype = dtype.newbyteorder("=")
+        own = array.dtype.newbyteorder("=")
+        widened = own.kind in "biuf" and own.itemsize < dtype.itemsize and own != dtype
+        host = np.asarray(array, dtype=own if widened else dtype, order="C")
+        with self._device() as cupy:
+            value = cupy.empty(host.shape, dtype=host.dtype)
+            value.set(host)
+            return value.astype(dtype) if widened else value
+
+    def run(self, call: Call, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Run the operation's kernel, with cuSOLVER's own error records read."""
+        with self._device() as cupy, self.xp.cupyx.errstate(linalg="raise"):
+            if call.operation.name.startswith("fft."):
+                self._limit_plans(cupy)
+            return super().run(call, arrays)
+
+    def copy_out(self, value: Any) -> npt.NDArray[Any]:
+        """Download one result, once it is complete."""
+        with self._device() as cupy:
+            return np.asarray(cupy.asnumpy(value))
+
+    def synchronize(self) -> None:
+        """Wait for this thread's stream."""
+        with self._device() as cupy:
+            cupy.cuda.get_current_stream().synchronize()
+
+    def memory(self) -> Memory | None:
+        """Return the device's free memory, with what CuPy's pool holds unused."""
+        if not self.started or self._gone:
+            return None
+        with self._device() as cupy:
+            free, total = cupy.cuda.runtime.memGetInfo()
+            pool = cupy.get_default_memory_pool()
+            free += pool.free_bytes()
+            limit = pool.get_limit()
+            if limit:
+                free = min(free, limit - pool.used_bytes())
+            return Memory(free=max(int(free), 0), total=int(total))
+
+    def release(self) -> None:
+        """Give back unused blocks on the device and on the host, and this thread's FFT plans."""
+        if not self.started or self._gone:
+            return
+        with self._device() as cupy:
+            cupy.fft.config.get_plan_cache().clear()
+            cupy.get_default_memory_pool().free_all_blocks()
+            cupy.get_default_pinned_memory_pool().free_all_blocks()
+
+    def after_fork(self) -> None:
+        """Use no device in the child of a process that has started it."""
+        self._lock = threading.RLock()
+        if self.started:
+            self._gone = FORKED
+            self.started = False
+
+    @contextmanager
+    def _device(self) -> Iterator[Any]:
+        """Hold the device: the lock, the current device, and what a fault leaves behind.
+
+        The yielded value is the ``cupy`` module.
+        """
+        with self._lock:
+            if self._gone or not self.started:
+                raise BackendUnavailable(self._gone or "the cupy backend has not been started")
+            cupy = self.xp.cupy
+            try:
+                with cupy.cuda.Device(self.device):
+                    yield cupy
+            except Exception as error:
+                if self._is_lost(error):
+                    self._gone = f"given up for this process after a device fault: {error}"
+                raise
+
+    def _is_lost(self, error: Exception) -> bool:
+        """Say whether an error means that this process can use the device no more."""
+        cuda = self.xp.cupy.cuda
+        if not type(error).__module__.startswith(("cupy", "cupyx")):
+            return False
+        if isinstance(error, (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError)):
+            return getattr(error, "status", None) in STICKY
+        try:
+            cuda.runtime.deviceSynchronize()
+        except cuda.runtime.CUDARuntimeError as fault:
+            return getattr(fault, "status", None) in STICKY
+        return False
+
+    @staticmethod
+    def _limit_plans(cupy: Any) -> None:
+        """Bound the plan cache, one per thread and device, unless somebody has."""
+        cache = cupy.fft.config.get_plan_cache()
+        if cache.get_memsize() < 0:
+            cache.set_memsize(PLAN_MEMORY)

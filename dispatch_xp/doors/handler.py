@@ -1,0 +1,66 @@
+"""What every door of a function does first: is anything active, and is the call large enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatch_xp.functions.function import Function
+from dispatch_xp.router import Outcome, consider
+from dispatch_xp.state import CURRENT, PROCESS, QUIET
+
+__all__ = ["Handler", "handler"]
+
+Handler = Callable[..., Outcome | None]
+
+
+def handler(function: Function) -> Handler:
+    """Return what a door calls with the user's arguments.
+
+    Parameters
+    ----------
+    function : Function
+        The function behind the door.
+
+    Returns
+    -------
+    callable
+        Returns None if the call passes straight through, else the router's
+        :class:`~dispatch_xp.router.Outcome`.
+    """
+    path = function.path
+    get = CURRENT.get
+    process, quiet, ndarray = PROCESS, QUIET, np.ndarray
+
+    def handle(*args: Any, **kwargs: Any) -> Outcome | None:
+        state = get()
+        if state is None:
+            state = process.default
+            if state is None:
+                return None
+        if state is quiet:
+            return None
+        limit = state.limits[path]
+        for x in args:
+            if type(x) is ndarray and x.size >= limit:
+                return consider(state, function, args, kwargs)
+        if limit > 0 and not kwargs:
+            return None
+        # containers and keywords are rare: look into them only where an array can hide
+        if limit == 0 or any(
+            type(x) is ndarray and x.size >= limit for x in _inside(args, kwargs)
+        ):
+            return consider(state, function, args, kwargs)
+        return None
+
+    return handle
+
+
+def _inside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    found = list(kwargs.values())
+    for x in (*args, *kwargs.values()):
+        if type(x) is tuple:
+            found.extend(x)
+    return found

@@ -1,0 +1,193 @@
+"""Ufuncs: their inner loops are exchanged, for ``np.exp(x)``, ``a @ b``, ``x + y`` alike.
+
+A loop is given raw memory; what is routed is written straight into the output. A loop smaller than
+its limit runs as if nobody stood in between. Needs the compiled part of the package.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from dispatch_xp.backends.interface import Backend
+from dispatch_xp.call import Call
+from dispatch_xp.decision import REFERENCE, Decision
+from dispatch_xp.operations import OPERATIONS, contraction, elementwise
+from dispatch_xp.router import decide, run
+from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
+from dispatch_xp.verify import compare
+
+try:
+    from dispatch_xp import _ufunc_loops as loops
+except ImportError as error:  # no compiler when the package was installed
+    loops = None  # type: ignore[assignment]
+    PROBLEM = f"the compiled part is missing ({error}): install a C compiler and reinstall"
+else:
+    PROBLEM = ""
+
+__all__ = ["PROBLEM", "UfuncDoor"]
+
+_FLOATING = "fdFD"
+_RECORDED = 1024.0
+
+
+def _signatures(ufunc: np.ufunc) -> list[str]:
+    """Return the loops worth a door: the same floating dtype for all inputs."""
+    chosen = []
+    for text in ufunc.types:
+        inputs, outputs = text.split("->")
+        if inputs[0] in _FLOATING and inputs == inputs[0] * ufunc.nin and len(outputs) == 1:
+            chosen.append(text)
+    return chosen
+
+
+class UfuncDoor:
+    """The exchanged loops of a process."""
+
+    def __init__(self) -> None:
+        self._slots: dict[int, tuple[str, np.dtype[Any], str]] = {}
+        self._active: list[State] = []
+        self._lock = threading.Lock()
+
+    def install(self) -> None:
+        """Exchange the loops."""
+        if loops is None or self._slots:
+            return
+        rows = [row for row in elementwise.ROWS if row.problems and row.name != "clip"]
+        rows += [row for row in contraction.ROWS if row.name in ("matmul", "vecdot")]
+        for row in rows:
+            ufunc = getattr(np, row.numpy.removeprefix("numpy."))
+            for text in _signatures(ufunc):
+                inputs, outputs = text.split("->")
+                if np.dtype(inputs[0]).kind not in row.kinds:
+                    continue
+                types = tuple(np.dtype(c).num for c in inputs + outputs)
+                slot = loops.install(ufunc, types)
+                self._slots[slot] = (row.name, np.dtype(inputs[0]), row.numpy)
+        loops.set_handler(self._handle)
+        self._set_limits()
+
+    def uninstall(self) -> None:
+        """Put the original loops back."""
+        if loops is None:
+            return
+        for slot in self._slots:
+            loops.uninstall(slot)
+        self._slots.clear()
+        loops.set_handler(None)
+
+    @property
+    def installed(self) -> int:
+        """How many loops are exchanged."""
+        return len(self._slots)
+
+    def enter(self, state: State) -> None:
+        """Let the calls that a state is interested in come through."""
+        with self._lock:
+            self._active.append(state)
+            self._set_limits()
+
+    def leave(self, state: State) -> None:
+        """Take a state's interest away."""
+        with self._lock:
+            self._active.remove(state)
+            self._set_limits()
+
+    def _set_limits(self) -> None:
+        """Give every loop the smallest limit that any active state wants."""
+        if loops is None or not self._slots:
+            return
+        limits = np.full(max(self._slots) + 1, np.inf)
+        for state in {id(s): s for s in self._active}.values():
+            for slot, (name, _, _) in self._slots.items():
+                limits[slot] = min(limits[slot], self._limit(state, name))
+        loops.set_limits(limits)
+
+    @staticmethod
+    def _limit(state: State, name: str) -> float:
+        key = f"ufunc {name}"
+        limit = dict.get(state.limits, key)
+        if limit is None:
+            limit = state.operation_limit(OPERATIONS[name])
+            # a loop without dimensions is not worth a handler, whatever the policy
+            limit = min(limit, _RECORDED) if state.recorder is not None else max(limit, 2.0)
+            state.limits[key] = limit
+        return limit
+
+    def _handle(self, slot: int, arrays: tuple[Any, ...]) -> bool:
+        """Route one loop; True if the output has been written."""
+        state = CURRENT.get()
+        if state is None:
+            state = PROCESS.default
+        if state is None or state is QUIET:
+            return False
+        name, dtype, path = self._slots[slot]
+        limit = self._limit(state, name)
+        operation = OPERATIONS[name]
+        if max(a.size for a in arrays) < limit:
+            return False
+        inputs, output = arrays[:-1], arrays[-1]
+        if name in ("matmul", "vecdot"):
+            inputs, output = _without_outer(inputs, output)
+        if output.size == 0 or any(a.size == 0 for a in inputs):
+            return False
+        token = CURRENT.set(QUIET)
+        try:
+            call = Call(
+                operation,
+                dtype,
+                tuple(a.shape for a in inputs),
+                arrays=inputs,
+                destination=(output,),
+            )
+            decision, backend = decide(state, call)
+            if backend is not None:
+                return _routed(state, path, call, decision, backend)
+            if state.recorder is not None:
+                # the loop runs after this, out of sight of a clock
+                state.recorder.add(path, call, decision, REFERENCE, float("nan"))
+            return False
+        finally:
+            CURRENT.reset(token)
+
+
+def _without_outer(inputs: tuple[Any, ...], output: Any) -> tuple[tuple[Any, ...], Any]:
+    """Drop an outer loop of length one: a matrix is not a stack of one."""
+    if all(len(a) == 1 for a in (*inputs, output)):
+        return tuple(a[0] for a in inputs), output[0] if output.ndim > 1 else output
+    return inputs, output
+
+
+def _routed(state: State, path: str, call: Call, decision: Decision, backend: Backend) -> bool:
+    if state.settings.verify:
+        return _verified(state, path, call, decision, backend)
+    started = perf_counter()
+    results = run(state, backend, call, path)
+    seconds = perf_counter() - started
+    if isinstance(results, Decision):
+        decision = replace(
+            decision, backend=REFERENCE, reason=results.reason, detail=results.detail
+        )
+    elif state.policy is not None:
+        state.policy.observe(call, backend.name, seconds)
+    if state.recorder is not None:
+        state.recorder.add(path, call, decision, decision.backend, seconds)
+    return decision.backend != REFERENCE
+
+
+def _verified(state: State, path: str, call: Call, decision: Decision, backend: Backend) -> bool:
+    """Compare in memory of our own, and let the original loop write the output."""
+    assert call.destination is not None
+    elsewhere = np.empty(call.destination[0].shape, dtype=call.destination[0].dtype)
+    results = run(state, backend, replace(call, destination=(elsewhere,)), path)
+    if not isinstance(results, Decision) and state.recorder is not None:
+        with np.errstate(all="ignore"):
+            ufunc = getattr(np, path.removeprefix("numpy."))
+            want = np.asarray(ufunc(*call.arrays))
+        routed = (backend.name, results, results[0])
+        state.recorder.compared(call.operation.name, compare(call, routed, want))
+    return False

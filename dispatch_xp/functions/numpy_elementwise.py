@@ -1,0 +1,56 @@
+"""NumPy's elementwise functions, in the terms of the table.
+
+The ufunc door makes its calls itself, out of the memory that a loop was given; these are for
+whoever holds whole arrays: calibration and predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatch_xp.errors import Unsupported
+from dispatch_xp.functions.function import Request
+from dispatch_xp.functions.operand import deliver, memory_order, operand, request
+from dispatch_xp.operations import OPERATIONS, elementwise
+from dispatch_xp.operations.row import mask_itemsize, real_itemsize
+from dispatch_xp.reasons import Reason
+
+__all__ = ["FUNCTIONS"]
+
+
+def _elementwise(operation: str) -> Callable[..., Request]:
+    out_itemsize = OPERATIONS[operation].out_itemsize
+
+    def bind(*operands: Any) -> Request:
+        arrays = tuple(operand(x) for x in operands)
+        if len({a.shape for a in arrays if a.ndim}) != 1:
+            raise Unsupported(Reason.SHAPE, "operands of different shapes")
+        dtype = np.result_type(*arrays)
+        result = dtype
+        if out_itemsize is mask_itemsize:
+            result = np.dtype(np.bool_)
+        elif out_itemsize is real_itemsize:
+            result = np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
+        order = memory_order(max(arrays, key=lambda a: a.size))
+        return request(operation, arrays, dtype, lambda r: deliver(r[0], result, order))
+
+    return bind
+
+
+def clip(a: Any, a_min: Any, a_max: Any) -> Request:
+    arrays = operand(a, "f"), operand(a_min, "f"), operand(a_max, "f")
+    if any(x.ndim for x in arrays[1:]) or any(x.dtype != arrays[0].dtype for x in arrays):
+        raise Unsupported(Reason.ARGUMENT, "bounds that are arrays")
+    order = memory_order(arrays[0])
+    dtype = arrays[0].dtype
+    return request("clip", arrays, dtype, lambda r: deliver(r[0], dtype, order))
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Request], str]] = {
+    row.numpy.removeprefix("numpy."): (_elementwise(row.name), row.name)
+    for row in elementwise.ROWS
+    if row.problems and row.name != "clip"
+} | {"clip": (clip, "clip")}

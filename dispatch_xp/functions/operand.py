@@ -1,0 +1,176 @@
+"""What goes in and what comes out: which arguments a backend may see, and the result's layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dispatch_xp.call import Call
+from dispatch_xp.errors import Unsupported
+from dispatch_xp.functions.function import Request, Results
+from dispatch_xp.operations import OPERATIONS
+from dispatch_xp.reasons import Reason
+
+__all__ = [
+    "axes_of",
+    "deliver",
+    "matrix",
+    "memory_order",
+    "only_default",
+    "operand",
+    "request",
+    "scalar",
+]
+
+_ARRAY_LIKE = (list, tuple, int, float, complex)
+_DTYPE = {char: np.dtype(char) for char in "fdFD"}
+
+Order = str | tuple[int, ...]
+"""``"C"``, ``"F"`` (of the last two axes), or the axes from the slowest to the fastest."""
+
+
+def operand(x: Any, kinds: str = "biufc") -> npt.NDArray[Any]:
+    """Return an argument as an array that a backend may see.
+
+    Parameters
+    ----------
+    x : object
+        What the user gave for an array.
+    kinds : str
+        The ``dtype.kind`` letters that are allowed.
+
+    Raises
+    ------
+    Unsupported
+        For subclasses and foreign arrays, object, structured, byte-swapped, half and extended
+        precision dtypes, and size zero.
+    """
+    if type(x) is not np.ndarray:
+        if not (isinstance(x, np.generic) or type(x) in _ARRAY_LIKE):
+            raise Unsupported(Reason.TYPE, type(x).__name__)
+        x = np.asarray(x)
+    dtype = x.dtype
+    if not dtype.isnative:
+        raise Unsupported(Reason.BYTE_ORDER, str(dtype))
+    if dtype.kind not in kinds or dtype.char in "gGe":
+        raise Unsupported(Reason.DTYPE, str(dtype))
+    if x.size == 0:
+        raise Unsupported(Reason.EMPTY, str(x.shape))
+    return x  # type: ignore[no-any-return]
+
+
+def matrix(x: Any, *, square: bool = False, ndim: int | None = None) -> npt.NDArray[Any]:
+    """Return an argument of linear algebra: at least two-dimensional.
+
+    Raises
+    ------
+    Unsupported
+        As :func:`operand`; and for shapes that make the reference raise.
+    """
+    a = operand(x)
+    if a.ndim < 2 or (square and a.shape[-1] != a.shape[-2]):
+        raise Unsupported(Reason.INVALID, f"shape {a.shape}")
+    if ndim is not None and a.ndim != ndim:
+        raise Unsupported(Reason.SHAPE, f"{a.ndim} dimensions")
+    return a
+
+
+def only_default(**arguments: Any) -> None:
+    """Refuse arguments that no backend takes, if they are given.
+
+    Parameters
+    ----------
+    **arguments
+        ``name=(value, default)``.
+    """
+    for name, (value, default) in arguments.items():
+        if value is not default and not (isinstance(value, type(default)) and value == default):
+            raise Unsupported(Reason.ARGUMENT, f"{name}={value!r:.40}")
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return `axis` as distinct non-negative axes; all of them for None."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = []
+    for a in given:
+        if not isinstance(a, (int, np.integer)) or isinstance(a, bool) or not -ndim <= a < ndim:
+            raise Unsupported(Reason.INVALID, f"axis {axis!r:.40}")
+        axes.append(int(a) % ndim)
+    if len(set(axes)) != len(axes):
+        raise Unsupported(Reason.INVALID, f"axis {axis!r:.40}")
+    return tuple(axes)
+
+
+def memory_order(array: npt.NDArray[Any], dropped: Sequence[int] = ()) -> Order:
+    """Return the order in which NumPy lays out a result made from `array` axis by axis.
+
+    Parameters
+    ----------
+    array : ndarray
+        The argument.
+    dropped : sequence of int
+        Axes that the result doesn't have.
+    """
+    if array.flags.c_contiguous:
+        return "C"
+    kept = [a for a in range(array.ndim) if a not in dropped]
+    # stable, so that ties (axes of length 1) stay in C order
+    slowest_first = sorted(range(len(kept)), key=lambda i: -abs(array.strides[kept[i]]))
+    return "C" if slowest_first == list(range(len(kept))) else tuple(slowest_first)
+
+
+def deliver(
+    x: npt.NDArray[Any], dtype: np.dtype[Any] | None = None, order: Order = "C"
+) -> npt.NDArray[Any]:
+    """Return a result with the reference's dtype and memory order, copied only if need be."""
+    if x.ndim < 2 or order == "C":
+        return np.ascontiguousarray(x, dtype=dtype) if x.ndim else np.array(x, dtype=dtype)
+    if order == "F":
+        axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
+    else:
+        axes = tuple(order)  # type: ignore[arg-type]
+    back = np.argsort(axes)
+    return np.ascontiguousarray(x.transpose(axes), dtype=dtype).transpose(back)
+
+
+def scalar(x: npt.NDArray[Any], dtype: np.dtype[Any] | None = None) -> Any:
+    """Return a result as the reference does: a NumPy scalar where it has no dimensions."""
+    return deliver(x, dtype)[()]
+
+
+def request(
+    operation: str,
+    arrays: tuple[npt.NDArray[Any], ...],
+    dtype: Any,
+    finish: Callable[[Results], Any],
+    options: Mapping[str, Any] | None = None,
+    native: np.dtype[Any] | None = None,
+) -> Request:
+    """Return a request.
+
+    Parameters
+    ----------
+    operation : str
+        The operation's name.
+    arrays : tuple of ndarray
+        The array arguments.
+    dtype : dtype-like
+        What it is computed in.
+    finish : callable
+        As in :class:`~dispatch_xp.functions.function.Request`.
+    options : mapping, optional
+        Everything else.
+    native : numpy.dtype, optional
+        What ``precision = "native"`` may compute it in, where the reference computes in more.
+    """
+    row = OPERATIONS[operation]
+    dtype = np.dtype(dtype)
+    if dtype.kind not in row.kinds:
+        raise Unsupported(Reason.DTYPE, str(dtype))
+    call = Call(row, dtype, tuple(a.shape for a in arrays), options or {}, arrays)
+    return Request(call, finish, native)

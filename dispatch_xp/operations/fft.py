@@ -1,0 +1,175 @@
+"""Fourier transforms.
+
+The count is the convention of FFTW's benchmarks (``5 N log2 N`` for a complex transform, half of
+it for a real one), after Van Loan (1992), Computational Frameworks for the Fast Fourier Transform.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dispatch_xp.operations.row import (
+    Operation,
+    Options,
+    Problem,
+    Shape,
+    Shapes,
+    complex_itemsize,
+    real_itemsize,
+    same_itemsize,
+)
+
+__all__ = ["ROWS", "transformed"]
+
+SINGLE = tuple(4**k for k in range(5, 14))
+ROW_LENGTH = 1024
+SIDES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+REAL_RESULT = frozenset({"irfft", "hfft", "irfftn", "hfftn"})
+REAL_INPUT = frozenset({"rfft", "ihfft", "rfftn", "ihfftn"})
+TRIGONOMETRIC = ("dct", "idct", "dst", "idst")
+
+
+def transformed(shape: Shape, options: Options, *, half: bool = False) -> dict[int, int]:
+    """Return the transformed axes with their lengths after cropping or padding.
+
+    `half` says that the input is the non-redundant half of a Hermitian spectrum, whose full
+    length along the last axis is ``2 (n - 1)`` unless given.
+    """
+    ndim = len(shape)
+    if "axis" in options:
+        axes = (options["axis"] % ndim,)
+        lengths = (options.get("n"),)
+    else:
+        axes = tuple(a % ndim for a in (options.get("axes") or range(ndim)))
+        lengths = tuple(options.get("s") or (None,) * len(axes))
+    result = {}
+    for position, (axis, length) in enumerate(zip(axes, lengths, strict=True)):
+        if length is None:
+            last = half and position == len(axes) - 1
+            length = 2 * (shape[axis] - 1) if last else shape[axis]
+        result[axis] = int(length)
+    return result
+
+
+def _row(name: str, *, in_numpy: bool, in_standard: bool) -> Operation:
+    many = name.endswith("n")
+    half = name in REAL_RESULT
+    half_out = name in REAL_INPUT
+    trigonometric = name.rstrip("n") in TRIGONOMETRIC
+    factor = 2.5 if half or half_out or trigonometric else 5.0
+
+    def flops(shapes: Shapes, options: Options) -> float:
+        lengths = transformed(shapes[0], options, half=half)
+        other = math.prod(n for axis, n in enumerate(shapes[0]) if axis not in lengths)
+        points = math.prod(lengths.values())
+        return factor * other * points * math.log2(max(points, 2))
+
+    def outputs(shapes: Shapes, options: Options) -> Shapes:
+        lengths = transformed(shapes[0], options, half=half)
+        out = [lengths.get(axis, n) for axis, n in enumerate(shapes[0])]
+        if half_out:
+            last = list(lengths)[-1]
+            out[last] = out[last] // 2 + 1
+        return (tuple(out),)
+
+    def layout(shapes: Shapes, options: Options) -> str:
+        if many:
+            return "grid"
+        axis = options["axis"] % len(shapes[0])
+        other = math.prod(n for i, n in enumerate(shapes[0]) if i != axis)
+        return "rows" if other > 1 else "single"
+
+    def values(shape: Shape, dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
+        x = rng.standard_normal(shape)
+        if dtype.kind == "c" and not half_out and not trigonometric:
+            x = x + 1j * rng.standard_normal(shape)
+        return x.astype(dtype)
+
+    def single(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
+        return (values((n,), dtype, rng),)
+
+    def rows(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
+        return (values((max(n // ROW_LENGTH, 2), ROW_LENGTH), dtype, rng),)
+
+    def grid(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
+        return (values((n, n), dtype, rng),)
+
+    function = f"scipy.fft.{name}"
+    problems = (
+        (Problem("grid", function, grid, SIDES, "side"),)
+        if many
+        else (
+            Problem("single", function, single, SINGLE, "elements"),
+            Problem("rows", function, rows, SINGLE[1:], "elements"),
+        )
+    )
+    own = {"type", "orthogonalize"} if trigonometric else set()
+    return Operation(
+        f"fft.{name}",
+        array_api=f"fft.{name}" if in_standard else "",
+        numpy=f"numpy.fft.{name}" if in_numpy else "",
+        scipy=function,
+        flops=flops,
+        outputs=outputs,
+        source=f"{factor:g} N log2 N: Van Loan (1992); FFTW's benchmark convention",
+        problems=problems,
+        layout=layout,
+        options=frozenset({"n", "axis", "s", "axes", "norm"} | own),
+        kinds="f" if half_out or trigonometric else "fc",
+        complex_factor=1,
+        out_itemsize=(
+            same_itemsize if trigonometric else real_itemsize if half else complex_itemsize
+        ),
+    )
+
+
+def _moved(name: str) -> Operation:
+    def vector(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
+        return (rng.standard_normal(n).astype(dtype),)
+
+    return Operation(
+        f"fft.{name}",
+        array_api=f"fft.{name}",
+        numpy=f"numpy.fft.{name}",
+        flops=lambda shapes, options: float(math.prod(shapes[0])),
+        outputs=lambda shapes, options: shapes,
+        source="one move per element",
+        problems=(Problem("vector", f"numpy.fft.{name}", vector, SINGLE, "elements"),),
+        layout=lambda shapes, options: "vector",
+        options=frozenset({"axes"}),
+        kinds="biufc",
+        complex_factor=1,
+    )
+
+
+def _frequencies(name: str) -> Operation:
+    """Return the row of a creation function: no input, so nothing that a backend could win."""
+    return Operation(
+        f"fft.{name}",
+        array_api=f"fft.{name}",
+        numpy=f"numpy.fft.{name}",
+        flops=lambda shapes, options: float(options.get("n", 0)),
+        outputs=lambda shapes, options: ((int(options.get("n", 0)),),),
+        source="one division per element",
+        problems=(),
+        layout=lambda shapes, options: "vector",
+        options=frozenset({"n", "d"}),
+        complex_factor=1,
+    )
+
+
+_STANDARD = ("fft", "ifft", "fftn", "ifftn", "rfft", "irfft", "rfftn", "irfftn", "hfft", "ihfft")
+
+ROWS = (
+    *(_row(name, in_numpy=True, in_standard=True) for name in _STANDARD),
+    *(_row(name, in_numpy=False, in_standard=False) for name in ("hfftn", "ihfftn")),
+    *(_row(name, in_numpy=False, in_standard=False) for name in TRIGONOMETRIC),
+    *(_row(f"{name}n", in_numpy=False, in_standard=False) for name in TRIGONOMETRIC),
+    _moved("fftshift"),
+    _moved("ifftshift"),
+    _frequencies("fftfreq"),
+    _frequencies("rfftfreq"),
+)

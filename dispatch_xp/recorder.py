@@ -1,0 +1,197 @@
+"""The recorder: what ran where, how long it took, and why."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from os.path import dirname
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy
+
+from dispatch_xp.decision import Decision, Prediction
+from dispatch_xp.reasons import Reason
+
+if TYPE_CHECKING:
+    from dispatch_xp.call import Call
+    from dispatch_xp.verify import Comparison
+
+__all__ = ["Record", "Recorder", "Table"]
+
+_INSIDE = tuple(dirname(path) for path in (__file__, np.__file__, scipy.__file__))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One call.
+
+    Attributes
+    ----------
+    function : str
+        What was called.
+    operation : str
+        What it amounted to; empty if the arguments could not be bound.
+    shapes : tuple of tuple of int
+        Of the array arguments.
+    dtype : str
+        What it was computed in.
+    backend : str
+        Where it ran in the end.
+    reason : Reason
+        Why there.
+    detail : str
+        The particulars.
+    seconds : float
+        How long it took, everything included.
+    predictions : mapping of str to Prediction
+        What the policy predicted, by backend.
+    where : str
+        File and line of the call, outside of NumPy and SciPy.
+    """
+
+    function: str
+    operation: str
+    shapes: tuple[tuple[int, ...], ...]
+    dtype: str
+    backend: str
+    reason: Reason
+    detail: str
+    seconds: float
+    predictions: Mapping[str, Prediction] = field(default_factory=lambda: MappingProxyType({}))
+    where: str = ""
+
+
+def _caller() -> str:
+    frame = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_INSIDE) and not name.startswith("<dispatch_xp"):
+            return f"{name}:{frame.f_lineno}"
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return ""
+
+
+class Recorder:
+    """Keeps a record of every call.
+
+    Attributes
+    ----------
+    records : list of Record
+        In the order in which the calls ended.
+    comparisons : list of (str, Comparison)
+        With ``verify=True``: the operation and how the results differed.
+    """
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.comparisons: list[tuple[str, Comparison]] = []
+        self._lock = threading.Lock()
+
+    def add(
+        self,
+        function: str,
+        call: Call | None,
+        decision: Decision,
+        backend: str,
+        seconds: float,
+        note: str = "",
+    ) -> None:
+        """Add a call that has ended."""
+        detail = "; ".join(part for part in (decision.detail, note) if part)
+        record = Record(
+            function=function,
+            operation=call.operation.name if call is not None else "",
+            shapes=call.shapes if call is not None else (),
+            dtype=call.dtype.name if call is not None else "",
+            backend=backend,
+            reason=decision.reason,
+            detail=detail,
+            seconds=seconds,
+            predictions=decision.predictions,
+            where=_caller(),
+        )
+        with self._lock:
+            self.records.append(record)
+
+    def compared(self, operation: str, comparison: Comparison) -> None:
+        """Add a comparison."""
+        with self._lock:
+            self.comparisons.append((operation, comparison))
+
+    @property
+    def mismatches(self) -> list[tuple[str, Comparison]]:
+        """The comparisons that rounding doesn't explain."""
+        return [(name, c) for name, c in self.comparisons if not c.matches]
+
+    def table(self) -> Table:
+        """Return the calls, grouped by function, dtype, backend and reason."""
+        groups: dict[tuple[str, str, str, str], list[Record]] = {}
+        for record in self.records:
+            reason = str(record.reason) + (f" ({record.detail})" if record.detail else "")
+            key = (record.function, record.dtype, record.backend, reason)
+            groups.setdefault(key, []).append(record)
+        rows = []
+        for (function, dtype, backend, reason), records in groups.items():
+            total = sum(r.seconds for r in records)
+            predicted = [p.total for r in records if (p := r.predictions.get(backend)) is not None]
+            rows.append(
+                (
+                    function,
+                    dtype,
+                    backend,
+                    str(len(records)),
+                    _seconds(total),
+                    _seconds(sum(predicted)) if len(predicted) == len(records) else "",
+                    reason,
+                    records[0].where,
+                )
+            )
+        header = (
+            "function", "dtype", "ran on", "calls", "time", "predicted", "why", "first called at",
+        )  # fmt: skip
+        return Table(header, tuple(rows))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.records)} calls>"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def _seconds(t: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if t >= factor:
+            return f"{t / factor:.3g} {unit}"
+    return f"{t / 1e-9:.3g} ns"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text that show themselves, in a terminal and in a notebook."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __str__(self) -> str:
+        lines = [self.header, *self.rows]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(self.header))]
+        return "\n".join(
+            "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        def line(cells: tuple[str, ...], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(c)}</{tag}>" for c in cells) + "</tr>"
+
+        body = "".join(line(row, "td") for row in self.rows)
+        return f"<table><thead>{line(self.header, 'th')}</thead><tbody>{body}</tbody></table>"

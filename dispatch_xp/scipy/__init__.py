@@ -1,0 +1,1 @@
+"""uarray backends, one object per domain: :mod:`~dispatch_xp.scipy.fft` and ``linalg``."""
