@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -108,7 +108,8 @@ class CupyBackend(ArrayAPIBackend):
         """Return the device's free memory, with what CuPy's pool holds unused."""
         if not self.started or self._gone:
             return None
-        with self._device() as cupy:
+        # asked for every decision, so it doesn't wait for another thread's call
+        with self._device(nullcontext()) as cupy:
             free, total = cupy.cuda.runtime.memGetInfo()
             pool = cupy.get_default_memory_pool()
             free += pool.free_bytes()
@@ -134,12 +135,12 @@ class CupyBackend(ArrayAPIBackend):
             self.started = False
 
     @contextmanager
-    def _device(self) -> Iterator[Any]:
+    def _device(self, lock: AbstractContextManager[Any] | None = None) -> Iterator[Any]:
         """Hold the device: the lock, the current device, and what a fault leaves behind.
 
         The yielded value is the ``cupy`` module.
         """
-        with self._lock:
+        with lock or self._lock:
             if self._gone or not self.started:
                 raise BackendUnavailable(self._gone or "the cupy backend has not been started")
             cupy = self.xp.cupy

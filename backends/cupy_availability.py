@@ -41,7 +41,7 @@ class Libraries:
     lapack, solvers : module
         ``cupyx.lapack`` and ``cupyx.cusolver``: solvers on arrays.
     cusolver : module
-        ``cupy.cuda.cusolver``: cuSOLVER's routines on pointers.
+        ``cupy_backends.cuda.libs.cusolver``: cuSOLVER's routines on pointers.
     """
 
     cupy: Any
@@ -134,7 +134,7 @@ def _import(described: str) -> Libraries:
             linalg=import_module("cupyx.scipy.linalg"),
             fft=import_module("cupyx.scipy.fft"),
             lapack=import_module("cupyx.lapack"),
-            cusolver=import_module("cupy.cuda.cusolver"),
+            cusolver=import_module("cupy_backends.cuda.libs.cusolver"),
             solvers=import_module("cupyx.cusolver"),
         )
     except (ImportError, RuntimeError, OSError) as error:

@@ -116,7 +116,7 @@ def _inverse_norm(lib: Any, lu: Any) -> float:
     i = np.arange(n)
     alternating = (-1.0) ** i * (1 + i / max(n - 1, 1))
     y = solve(cp.asarray(alternating.astype(lu.dtype)))
-    return max(estimate, 2 * float(cp.sum(cp.abs(y))) / (3 * n))
+    return max(estimate, float(2 * cp.sum(cp.abs(y)) / (3 * n)))
 
 
 def _solve_checked(lib: Any, a: Any, b: Any) -> Any:
@@ -216,9 +216,14 @@ def _lu(lib: Any, a: Any) -> tuple[Any, Any, Any]:
     return p, lower, cp.triu(factors[:k])
 
 
-def _lu_solve(lib: Any, lu: Any, piv: Any, b: Any, trans: int = 0) -> Any:
-    piv = piv.real.astype(np.int32)  # every argument of a call arrives in the call's dtype
-    return lib.linalg.lu_solve((lu, piv), b, trans=trans, check_finite=False)
+def _lu_solve(lib: Any, lu: Any, b: Any, trans: int = 0) -> Any:
+    """Solve with the triangles of ``P a = L U``; the caller exchanges the rows."""
+    solve = lib.linalg.solve_triangular
+    if trans == 0:
+        x = solve(lu, b, lower=True, unit_diagonal=True)
+        return solve(lu, x, lower=False)
+    x = solve(lu, b, trans=trans, lower=False)
+    return solve(lu, x, trans=trans, lower=True, unit_diagonal=True)
 
 
 def _solve_triangular(

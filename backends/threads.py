@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dispatch_xp.backends.interface import Availability, Backend
 from dispatch_xp.call import Call
 from dispatch_xp.errors import Unsupported
 from dispatch_xp.operations import OPERATIONS, elementwise
+from dispatch_xp.operations.contraction import einsum_sizes
 from dispatch_xp.operations.statistical import reduced
 from dispatch_xp.reasons import Reason
 
@@ -81,7 +83,7 @@ def _cores() -> int:
 def _slices(n: int, parts: int) -> list[slice]:
     """Return `parts` slices of nearly equal length that make up ``range(n)``."""
     edges = [n * i // parts for i in range(parts + 1)]
-    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False) if a < b]
+    return [slice(a, b) for a, b in pairwise(edges) if a < b]
 
 
 def _at(axis: int, part: slice) -> tuple[slice, ...]:
@@ -278,7 +280,7 @@ class ThreadsBackend(Backend):
         if name == "mean":
             return mean
 
-        def squares(a: Array) -> Array:
+        def squares(a: Array) -> Any:
             d = a - mean
             return (d.real**2 + d.imag**2) if d.dtype.kind == "c" else d * d
 
@@ -348,7 +350,7 @@ class ThreadsBackend(Backend):
         """Split along the longest index of the result."""
         inputs, result = subscripts.split("->")
         terms = inputs.split(",")
-        lengths = {c: n for t, a in zip(terms, arrays, strict=True) for c, n in zip(t, a.shape, strict=True)}
+        lengths = einsum_sizes(subscripts, tuple(a.shape for a in arrays))
         index = max(result, key=lambda c: lengths[c])
         axis = result.index(index)
         parts: dict[int, Array] = {}
@@ -397,5 +399,3 @@ def _quietly(part: Part, s: slice) -> None:
             part(s)
     except FloatingPointError as error:
         raise Unsupported(Reason.NON_FINITE_RESULT, str(error)) from None
-
-

@@ -48,9 +48,7 @@ class TorchBackend(ArrayAPIBackend):
     def probe(self) -> Availability:
         """Look for PyTorch without importing it."""
         if importlib.util.find_spec("torch") is None:
-            return Availability(
-                False, "PyTorch is not installed: pip install 'dispatch-xp[torch]'"
-            )
+            return Availability(False, "PyTorch is not installed: pip install 'dispatch-xp[torch]'")
         installed = version("torch")
         problem = self._device_problem(installed)
         return Availability(not problem, problem, f"PyTorch {installed} on {self.device}")

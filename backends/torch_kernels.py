@@ -76,7 +76,7 @@ ELEMENTWISE: Mapping[str, Elementwise] = {
     "tanh": Elementwise("tanh"),
     "trunc": Elementwise("trunc"),
 }
-"""``sign`` (of NaN), ``remainder`` and ``floor_divide`` (of infinities) differ, and are not here."""
+"""``sign`` of NaN, ``remainder`` and ``floor_divide`` of infinities differ, and are not here."""
 
 
 def _torch() -> Any:
@@ -172,7 +172,7 @@ def _inverse_norm(torch: Any, lu: Any, pivots: Any) -> float:
     alternating = torch.arange(n, dtype=x.real.dtype, device=lu.device) / max(n - 1, 1) + 1
     alternating[1::2] *= -1
     other = float(solve(alternating.to(lu.dtype), False).abs().sum()) * 2 / (3 * n)
-    return max(estimate, other)
+    return float(max(estimate, other))
 
 
 def _solve(xp: Any, a: Any, b: Any, well_conditioned: bool = False) -> Any:
@@ -221,9 +221,7 @@ def _lu_solve(xp: Any, lu: Any, b: Any, trans: int) -> Any:
     return x.reshape(b.shape)
 
 
-def _solve_triangular(
-    xp: Any, a: Any, b: Any, trans: int, lower: bool, unit_diagonal: bool
-) -> Any:
+def _solve_triangular(xp: Any, a: Any, b: Any, trans: int, lower: bool, unit_diagonal: bool) -> Any:
     x = _torch().linalg.solve_triangular(
         _triangle(a, trans),
         _columns(b),
@@ -320,9 +318,7 @@ TORCH_KERNELS: Mapping[str, Kernel] = {
     "sort": _sort,
     "argsort": _argsort,
     "cumulative_sum": _cumulative_sum,
-    **{
-        f"fft.{name}": _line(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
-    },
+    **{f"fft.{name}": _line(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{
         f"fft.{name}n": _grid(f"{name}n")
         for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")

@@ -86,7 +86,7 @@ class _Activation:
     """Makes a state current for a while; reusable and re-entrant."""
 
     def __init__(self) -> None:
-        self._entered: list[tuple[Token[Any], State, Any]] = []
+        self._entered: list[tuple[Token[Any], State]] = []
 
     def _state(self) -> State:
         raise NotImplementedError
@@ -98,10 +98,9 @@ class _Activation:
         state = self._state()
         INSTALLATION.install()
         INSTALLATION.ufuncs.enter(state)
-        door = fft.context()
-        door.__enter__()
+        fft.CONTEXT.__enter__()
         PROCESS.enter()
-        self._entered.append((CURRENT.set(state), state, door))
+        self._entered.append((CURRENT.set(state), state))
         return state
 
     def __exit__(
@@ -111,11 +110,12 @@ class _Activation:
         traceback: TracebackType | None,
     ) -> None:
         from dispatch_xp.doors import INSTALLATION
+        from dispatch_xp.scipy import fft
 
-        token, state, door = self._entered.pop()
+        token, state = self._entered.pop()
         CURRENT.reset(token)
         PROCESS.leave()
-        door.__exit__(kind, error, traceback)
+        fft.CONTEXT.__exit__(kind, error, traceback)
         INSTALLATION.ufuncs.leave(state)
 
 
@@ -223,7 +223,6 @@ class record(_Activation):
         return self._recorder
 
 
-
 def set_backend(name: str | None, **settings: Any) -> None:
     """Route NumPy and SciPy calls in the whole process, wherever no ``backend()`` is active.
 
@@ -251,5 +250,3 @@ def set_backend(name: str | None, **settings: Any) -> None:
     fft.register()
     PROCESS.enter()
     PROCESS.default = state
-
-

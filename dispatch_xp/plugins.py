@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dispatch_xp.errors import PluginError
 
@@ -25,7 +25,9 @@ def names(group: str) -> tuple[str, ...]:
     return tuple(_found(group))
 
 
-def load(name: str, group: str, built_in: Mapping[str, str], base: type[T]) -> type[T]:
+def load(
+    name: str, group: str, built_in: Mapping[str, str], base: Callable[..., T]
+) -> Callable[..., T]:
     """Return the class of a name.
 
     Parameters
@@ -46,7 +48,7 @@ def load(name: str, group: str, built_in: Mapping[str, str], base: type[T]) -> t
     """
     if name in built_in:
         module, _, attribute = built_in[name].partition(":")
-        found = getattr(import_module(module), attribute)
+        found: Any = getattr(import_module(module), attribute)
     elif name in _found(group):
         point = _found(group)[name]
         try:
@@ -58,9 +60,11 @@ def load(name: str, group: str, built_in: Mapping[str, str], base: type[T]) -> t
     else:
         known = ", ".join((*built_in, *names(group)))
         raise PluginError(f"{name!r} is not in {group}; there are: {known}")
-    if not (isinstance(found, type) and issubclass(found, base)):
+    kind: Any = base
+    if not (isinstance(found, type) and issubclass(found, kind)):
         raise PluginError(
-            f"{name!r} of {group} has to be a subclass of {base.__module__}.{base.__qualname__}, "
+            f"{name!r} of {group} has to be a subclass of {kind.__module__}.{kind.__qualname__}, "
             f"not {found!r}"
         )
-    return found
+    loaded: Callable[..., T] = found
+    return loaded

@@ -166,9 +166,7 @@ def consider(
         CURRENT.reset(token)
 
 
-def _bind(
-    function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Request | Decision:
+def _bind(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request | Decision:
     try:
         return function.bind(*args, **kwargs)
     except Unsupported as refusal:

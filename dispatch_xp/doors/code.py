@@ -80,8 +80,7 @@ def stub_code(like: CodeType, handle: Handler, reference: Callable[..., Any]) ->
     code: CodeType = namespace["door"].__code__
     objects = {("@active", "@handle", "@reference"): (ACTIVE, handle, reference)}
     constants = tuple(
-        objects.get(value, value) if isinstance(value, tuple) else value
-        for value in code.co_consts
+        objects.get(value, value) if isinstance(value, tuple) else value for value in code.co_consts
     )
     if constants == code.co_consts:
         raise RuntimeError("the interpreter compiles doors in an unknown way")

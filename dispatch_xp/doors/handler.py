@@ -49,9 +49,7 @@ def handler(function: Function) -> Handler:
         if limit > 0 and not kwargs:
             return None
         # containers and keywords are rare: look into them only where an array can hide
-        if limit == 0 or any(
-            type(x) is ndarray and x.size >= limit for x in _inside(args, kwargs)
-        ):
+        if limit == 0 or any(type(x) is ndarray and x.size >= limit for x in _inside(args, kwargs)):
             return consider(state, function, args, kwargs)
         return None
 

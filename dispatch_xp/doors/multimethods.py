@@ -77,9 +77,7 @@ class UarrayBackend:
             if path.startswith(prefix)
         }
 
-    def __ua_function__(
-        self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def __ua_function__(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = self._functions.get(method.__name__)
         if found is None:
             return NotImplemented

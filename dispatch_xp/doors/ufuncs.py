@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from importlib import import_module
 from time import perf_counter
 from typing import Any
 
@@ -21,13 +22,13 @@ from dispatch_xp.router import decide, run
 from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
 from dispatch_xp.verify import compare
 
+loops: Any
+PROBLEM = ""
 try:
-    from dispatch_xp import _ufunc_loops as loops
+    loops = import_module("dispatch_xp._ufunc_loops")
 except ImportError as error:  # no compiler when the package was installed
-    loops = None  # type: ignore[assignment]
+    loops = None
     PROBLEM = f"the compiled part is missing ({error}): install a C compiler and reinstall"
-else:
-    PROBLEM = ""
 
 __all__ = ["PROBLEM", "UfuncDoor"]
 

@@ -6,7 +6,9 @@ returns the operation it amounts to, or says why the call stays on the reference
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from dispatch_xp.functions import (
     fft,
@@ -20,8 +22,15 @@ from dispatch_xp.functions.function import Function, Request
 
 __all__ = ["FUNCTIONS", "Function", "Request"]
 
-_MODULES = {
-    "numpy": (numpy_contraction.FUNCTIONS, numpy_statistical.FUNCTIONS, numpy_elementwise.FUNCTIONS),
+_Table = Mapping[str, tuple[Any, ...]]
+
+# per module, tables of name: (bind, operations...)
+_MODULES: dict[str, tuple[_Table, ...]] = {
+    "numpy": (
+        numpy_contraction.FUNCTIONS,
+        numpy_statistical.FUNCTIONS,
+        numpy_elementwise.FUNCTIONS,
+    ),
     "numpy._core._methods": (numpy_statistical.METHODS,),
     "numpy.linalg": (numpy_linalg.FUNCTIONS,),
     "numpy.fft": (fft.NUMPY,),

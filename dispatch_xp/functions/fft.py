@@ -65,9 +65,7 @@ def _length(n: Any) -> int | None:
     return int(n)
 
 
-def _checked(
-    name: str, a: npt.NDArray[Any], options: dict[str, Any], half: bool
-) -> dict[str, Any]:
+def _checked(name: str, a: npt.NDArray[Any], options: dict[str, Any], half: bool) -> dict[str, Any]:
     if any(n < 1 for n in transformed(a.shape, options, half=half).values()):
         raise Unsupported(Reason.INVALID, f"fft.{name} of shape {a.shape}")
     return options

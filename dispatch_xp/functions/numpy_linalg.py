@@ -20,7 +20,7 @@ from dispatch_xp.reasons import Reason
 
 __all__ = ["FUNCTIONS"]
 
-_NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
+_NO_VALUE: Any = np._NoValue
 
 
 def _result_types() -> dict[str, Any]:
@@ -199,9 +199,7 @@ def eigvals(a: Any) -> Request:
     return request("linalg.eigvals", (a,), compute, finish, native=result)
 
 
-def pinv(
-    a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_VALUE
-) -> Request:
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_VALUE) -> Request:
     only_default(hermitian=(hermitian, False))
     a = matrix(a)
     compute, result = _dtypes(a)
@@ -235,7 +233,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Request:
         rcond = eps * max(m, n)
     elif rcond == -1:
         rcond = eps
-    elif not isinstance(rcond, (int, float, np.floating)) or not 0 <= rcond:
+    elif not isinstance(rcond, (int, float, np.floating)) or not rcond >= 0:
         raise Unsupported(Reason.ARGUMENT, f"rcond={rcond!r:.40}")
 
     def finish(r: Results) -> Any:
@@ -379,4 +377,3 @@ FUNCTIONS = {
     "norm": (norm, "linalg.vector_norm", "linalg.matrix_norm"),
     "vector_norm": (vector_norm, "linalg.vector_norm"),
 }
-

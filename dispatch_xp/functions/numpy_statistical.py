@@ -26,7 +26,7 @@ from dispatch_xp.reasons import Reason
 
 __all__ = ["FUNCTIONS", "METHODS"]
 
-_NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
+_NO_VALUE: Any = np._NoValue
 
 
 def _plain(**arguments: Any) -> None:
@@ -57,9 +57,7 @@ def _reduction(
     if not axes:
         raise Unsupported(Reason.ARGUMENT, "axis=()")
     dropped = () if keepdims else axes
-    shape = tuple(
-        1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes
-    )
+    shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes)
     order = memory_order(a, dropped)
     if out is not None and (
         type(out) is not np.ndarray
@@ -313,6 +311,7 @@ FUNCTIONS = {
     "mean": (mean, "mean"),
     **{name: (_spread(name), name) for name in ("var", "std")},
     **{name: (_extremum(name), name) for name in ("min", "max")},
+    **{f"a{name}": (_extremum(name), name) for name in ("min", "max")},
     **{name: (_search(name), name) for name in ("argmin", "argmax")},
     **{name: (_truth(name), name) for name in ("any", "all")},
     "cumsum": (cumsum, "cumulative_sum"),

@@ -52,14 +52,15 @@ def operand(x: Any, kinds: str = "biufc") -> npt.NDArray[Any]:
         if not (isinstance(x, np.generic) or type(x) in _ARRAY_LIKE):
             raise Unsupported(Reason.TYPE, type(x).__name__)
         x = np.asarray(x)
-    dtype = x.dtype
+    array: npt.NDArray[Any] = x
+    dtype = array.dtype
     if not dtype.isnative:
         raise Unsupported(Reason.BYTE_ORDER, str(dtype))
     if dtype.kind not in kinds or dtype.char in "gGe":
         raise Unsupported(Reason.DTYPE, str(dtype))
-    if x.size == 0:
-        raise Unsupported(Reason.EMPTY, str(x.shape))
-    return x  # type: ignore[no-any-return]
+    if array.size == 0:
+        raise Unsupported(Reason.EMPTY, str(array.shape))
+    return array
 
 
 def matrix(x: Any, *, square: bool = False, ndim: int | None = None) -> npt.NDArray[Any]:
@@ -130,10 +131,8 @@ def deliver(
     """Return a result with the reference's dtype and memory order, copied only if need be."""
     if x.ndim < 2 or order == "C":
         return np.ascontiguousarray(x, dtype=dtype) if x.ndim else np.array(x, dtype=dtype)
-    if order == "F":
-        axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
-    else:
-        axes = tuple(order)  # type: ignore[arg-type]
+    fortran = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
+    axes = fortran if isinstance(order, str) else order
     back = np.argsort(axes)
     return np.ascontiguousarray(x.transpose(axes), dtype=dtype).transpose(back)
 

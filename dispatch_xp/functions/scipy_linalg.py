@@ -67,10 +67,10 @@ def _dense(a: Array, assume_a: Any) -> None:
 
 
 def _right_hand_side(n: int, b: Any) -> Array:
-    b = operand(b)
-    if b.ndim not in (1, 2) or b.shape[0] != n:
-        raise Unsupported(Reason.INVALID, f"right-hand side of shape {b.shape}")
-    return b
+    array = operand(b)
+    if array.ndim not in (1, 2) or array.shape[0] != n:
+        raise Unsupported(Reason.INVALID, f"right-hand side of shape {array.shape}")
+    return array
 
 
 def solve(
@@ -233,7 +233,11 @@ def eigvalsh(
     )  # fmt: skip
     a, dtype = _square(a)
     return request(
-        "linalg.eigvalsh", (a,), dtype, lambda r: deliver(r[0], _real(dtype)), {"lower": bool(lower)}
+        "linalg.eigvalsh",
+        (a,),
+        dtype,
+        lambda r: deliver(r[0], _real(dtype)),
+        {"lower": bool(lower)},
     )
 
 

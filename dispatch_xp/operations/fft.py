@@ -40,11 +40,11 @@ def transformed(shape: Shape, options: Options, *, half: bool = False) -> dict[i
     """
     ndim = len(shape)
     if "axis" in options:
-        axes = (options["axis"] % ndim,)
-        lengths = (options.get("n"),)
+        axes = [options["axis"] % ndim]
+        lengths = [options.get("n")]
     else:
-        axes = tuple(a % ndim for a in (options.get("axes") or range(ndim)))
-        lengths = tuple(options.get("s") or (None,) * len(axes))
+        axes = [a % ndim for a in (options.get("axes") or range(ndim))]
+        lengths = list(options.get("s") or [None] * len(axes))
     result = {}
     for position, (axis, length) in enumerate(zip(axes, lengths, strict=True)):
         if length is None:

@@ -121,8 +121,10 @@ def _factors(*sides: str) -> Outputs:
 
 def _svd_outputs(shapes: Shapes, options: Options) -> Shapes:
     full = options.get("full_matrices")
-    return _factors("mm", "k", "nn")(shapes, options) if full else _factors("mk", "k", "kn")(
-        shapes, options
+    return (
+        _factors("mm", "k", "nn")(shapes, options)
+        if full
+        else _factors("mk", "k", "kn")(shapes, options)
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_xp.operations.row import Operation, Options, Problem, Shapes
+from dispatch_xp.operations.row import Operation, Options, Problem, Shapes, same_itemsize
 
 __all__ = ["ROWS"]
 
@@ -55,7 +55,7 @@ def _row(name: str) -> Operation:
         options=frozenset({"axis", "stable", "kind"}),
         kinds="iuf",
         complex_factor=1,
-        **({"out_itemsize": _index_itemsize} if name == "argsort" else {}),
+        out_itemsize=_index_itemsize if name == "argsort" else same_itemsize,
     )
 
 

@@ -1,1 +1,14 @@
-"""uarray backends, one object per domain: :mod:`~dispatch_xp.scipy.fft` and ``linalg``."""
+"""uarray backends, one per domain: :mod:`dispatch_xp.scipy.fft` and ``dispatch_xp.scipy.linalg``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["fft", "linalg"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

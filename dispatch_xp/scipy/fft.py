@@ -11,6 +11,7 @@ configuration.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import uarray
@@ -34,9 +35,15 @@ _DOOR = UarrayBackend(__ua_domain__, "scipy.fft")
 __ua_function__ = _BACKEND.__ua_function__
 
 
-def context() -> Any:
-    """Return the context manager by which ``backend()`` reaches ``scipy.fft`` in its thread."""
-    return uarray.set_backend(_DOOR)
+def _context() -> Any:
+    with warnings.catch_warnings():
+        # uarray announces another way of setting backends, which it does not have yet
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return uarray.set_backend(_DOOR)
+
+
+CONTEXT = _context()
+"""The context manager, reusable, by which ``backend()`` reaches ``scipy.fft`` in its thread."""
 
 
 def register() -> None:
@@ -48,7 +55,7 @@ def unregister() -> None:
     """Undo :func:`register`, leaving the backends that others have registered."""
     others = [
         b
-        for domain, (_, registered) in uarray.get_state()._pickle()[0].items()
+        for domain, (_, registered, _) in uarray.get_state()._pickle()[0].items()
         if domain == __ua_domain__
         for b in registered
         if b is not _DOOR

@@ -1,0 +1,94 @@
+"""For every operation: plain NumPy and SciPy, each backend forced, and ``auto``, side by side.
+
+    env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python benchmarks/bench_wins.py [--all]
+
+Uses the machine profile of ``dispatch-xp calibrate``. Lists the problems on which a backend wins by
+1.3 times or more, with what ``auto`` gains there; with ``--all``, every problem. The last lines say
+how many wins were taken, and where ``auto`` lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from interleave import medians
+
+import dispatch_xp
+from dispatch_xp.operations import OPERATIONS, Problem
+
+WIN = 1.3
+BUDGET = 0.15
+
+
+def function_of(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def sizes(problem: Problem) -> tuple[int, ...]:
+    """Return a middling and a large size, both between the calibrated ones."""
+    first, second = {
+        "order": (180, 700),
+        "side": (180, 1400),
+        "elements": (150_000, 3_000_000),
+    }.get(problem.unit, (48, 700))
+    return first, second
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="list every problem")
+    parser.add_argument("--backends", default="threads,torch")
+    arguments = parser.parse_args()
+    backends = arguments.backends.split(",")
+    warnings.simplefilter("ignore")
+    print(f"wait policy of OpenMP: {os.environ.get('OMP_WAIT_POLICY', 'not set')}")
+    print(f"{'':46}{'plain':>11}" + "".join(f"{b:>9}" for b in backends) + f"{'auto':>9}")
+    around: dict[str, Any] = {name: dispatch_xp.backend(name) for name in backends}
+    around["auto"] = dispatch_xp.backend("auto")
+    wins = taken = 0
+    lost = []
+    for row in OPERATIONS.values():
+        for problem in row.problems:
+            dtype = np.dtype({"b": "?", "i": "i8"}.get(row.kinds[0], "f8"))
+            for size in sizes(problem):
+                values = problem.arguments(size, dtype, np.random.default_rng(0))
+                function, keywords = function_of(problem.function), dict(problem.keywords)
+
+                def call(f: Any = function, v: Any = values, k: Any = keywords) -> object:
+                    return f(*v, **k)
+
+                names = ("plain", *backends, "auto")
+                found = medians(
+                    dict.fromkeys(names, call),
+                    rounds=5,
+                    seconds=BUDGET / 10,
+                    around={name: (lambda c=context: c) for name, context in around.items()},
+                )
+                gains = {name: found["plain"] / found[name] for name in (*backends, "auto")}
+                best = max(gains[name] for name in backends)
+                label = f"{row.name} {problem.layout} {size}"
+                if best >= WIN:
+                    wins += 1
+                    taken += gains["auto"] > 1
+                if gains["auto"] < 0.95:
+                    lost.append((label, gains["auto"]))
+                if arguments.all or best >= WIN:
+                    text = "".join(f"{gains[name]:9.2f}" for name in (*backends, "auto"))
+                    print(f"{label:46}{found['plain'] * 1e3:8.3f} ms{text}", flush=True)
+    print(f"a backend wins by {WIN} or more: {wins}; auto faster than plain there: {taken}")
+    for label, gain in lost:
+        print(f"auto slower than plain: {label}, {gain:.2f}")
+    geometric = math.nan if not lost else math.exp(np.mean([math.log(g) for _, g in lost]))
+    if lost:
+        print(f"geometric mean of those: {geometric:.2f}")
+
+
+if __name__ == "__main__":
+    main()
