@@ -64,5 +64,5 @@ class Call:
             self.operation.name,
             self.dtype.char,
             self.shapes,
-            tuple(sorted((k, repr(v)) for k, v in self.options.items())),
+            tuple(self.options.items()),
         )

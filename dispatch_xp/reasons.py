@@ -22,6 +22,7 @@ class Reason(StrEnum):
     BELOW_LIMIT = "below the smallest useful size"
     BELOW_THRESHOLD = "below the threshold"
     NOT_STARTED = "the work seen so far would not repay the backend's start-up"
+    SWITCH = "the work seen so far would not repay changing thread pools"
     NO_PROFILE = "no machine profile"
     NO_CURVE = "the machine profile has no figures for this operation"
     REFERENCE_POLICY = "the policy keeps everything on the reference"

@@ -1,0 +1,108 @@
+"""What a backend costs besides computing: its start, copies, and a change of thread pools."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from dispatch_xp.backends.interface import Backend
+from dispatch_xp.calibration.timing import fastest
+from dispatch_xp.profile import Copy
+
+__all__ = ["copies", "startup", "switch"]
+
+_START = """
+import time
+started = time.perf_counter()
+from dispatch_xp.backends import get
+baseline = time.perf_counter()
+get({name!r}).start()
+print(time.perf_counter() - baseline)
+"""
+
+
+def startup(backend: Backend) -> float:
+    """Return the seconds that importing and starting a backend takes in a fresh process."""
+    if not backend.modules:
+        return 0.0
+    done = subprocess.run(
+        [sys.executable, "-c", _START.format(name=backend.name)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    try:
+        return float(done.stdout.split()[-1])
+    except (IndexError, ValueError):
+        return 0.0
+
+
+def copies(backend: Backend, largest: int = 64_000_000) -> tuple[Copy | None, Copy | None]:
+    """Return the cost of copying in and out; None for a backend on the host's memory."""
+    if backend.shares_host_memory:
+        return None, None
+    sizes = [s for s in (8_000, 800_000, 8_000_000, largest) if s <= largest]
+    dtype = np.dtype(np.float64)
+    times_in, times_out = [], []
+    for size in sizes:
+        host = np.ones(size // 8)
+
+        def copy_in(array: Any = host) -> Any:
+            value = backend.copy_in(array, dtype)
+            backend.synchronize()
+            return value
+
+        device = copy_in()
+        times_in.append(fastest(copy_in, 0.2))
+        times_out.append(fastest(lambda value=device: backend.copy_out(value), 0.2))
+    return _line(sizes, times_in), _line(sizes, times_out)
+
+
+def _line(sizes: list[int], seconds: list[float]) -> Copy:
+    """Return the fixed part from the smallest copy and the rate from the largest."""
+    rate = (sizes[-1] - sizes[0]) / max(seconds[-1] - seconds[0], 1e-12)
+    return Copy(max(seconds[0] - sizes[0] / rate, 0.0), rate)
+
+
+def switch(backend: Backend, rounds: int = 15) -> float:
+    """Return what a call costs more right after one of the reference.
+
+    NumPy's, SciPy's and a backend's thread pools wait for work by spinning, and for a while after
+    a call they take the cores from each other. Measured with a matrix product on the reference and
+    an elementwise function on the backend, in turn and each alone; medians.
+    """
+    from dispatch_xp.operations import OPERATIONS
+    from dispatch_xp.call import Call
+    from dispatch_xp.execution import execute
+
+    a = np.ones((300, 300))
+    x = np.full(200_000, 0.5)
+    operation = OPERATIONS["exp"]
+    if operation.name not in backend.operations():
+        return 0.0
+    call = Call(operation, x.dtype, (x.shape,), arrays=(x,))
+    clock = time.perf_counter
+
+    def product() -> float:
+        started = clock()
+        np.matmul(a, a)
+        return clock() - started
+
+    def routed() -> float:
+        started = clock()
+        execute(backend, call)
+        backend.synchronize()
+        return clock() - started
+
+    product_alone = float(np.median([product() for _ in range(rounds)]))
+    time.sleep(0.2)
+    routed_alone = float(np.median([routed() for _ in range(rounds)]))
+    pairs = [(product(), routed()) for _ in range(rounds)]
+    together = float(np.median([p + r for p, r in pairs]))
+    # one change there and one back
+    return max(together - product_alone - routed_alone, 0.0) / 2

@@ -1,0 +1,168 @@
+"""What to measure: one task per speed curve, in the order of what it is worth."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dispatch_xp.call import Call
+from dispatch_xp.errors import Unsupported
+from dispatch_xp.functions import FUNCTIONS
+from dispatch_xp.functions.function import Function
+from dispatch_xp.operations import OPERATIONS, Operation, Problem
+
+__all__ = ["DEPTHS", "Case", "Depth", "Task", "tasks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How thorough a calibration is.
+
+    Attributes
+    ----------
+    seconds : float
+        How long it may take in all.
+    caps : tuple of float
+        In pass after pass, problems are measured up to a size that takes the reference so long.
+    rounds : int
+        How often every point is measured, spread over the time.
+    dtypes : tuple of str
+        What is measured if nobody says.
+    """
+
+    seconds: float
+    caps: tuple[float, ...]
+    rounds: int
+    dtypes: tuple[str, ...]
+
+
+DEPTHS = {
+    "quick": Depth(45.0, (0.5e-3, 4e-3, 20e-3), 2, ("float64", "float32")),
+    "default": Depth(
+        270.0, (1e-3, 10e-3, 60e-3, 250e-3), 3, ("float64", "float32", "complex128", "complex64")
+    ),
+    "full": Depth(
+        1800.0,
+        (1e-3, 10e-3, 100e-3, 1.0, 30.0),
+        3,
+        ("float64", "float32", "complex128", "complex64"),
+    ),
+}
+
+_OTHER = {"b": "bool", "i": "int64", "u": "int64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A problem of one size: arguments made, function and call known."""
+
+    function: Function
+    reference: Any
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+    call: Call
+
+    @property
+    def elements(self) -> int:
+        """Elements of the largest argument."""
+        return max(math.prod(shape) for shape in self.call.shapes)
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """One speed curve to measure.
+
+    Attributes
+    ----------
+    operation, problem, dtype
+        What is measured.
+    function : str
+        Which user-facing function.
+    sizes : list of int
+        What hasn't been measured yet, ascending.
+    """
+
+    operation: Operation
+    problem: Problem
+    dtype: np.dtype[Any]
+    function: str
+    sizes: list[int] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """What is measured, for a reader."""
+        return f"{self.operation.name} ({self.problem.layout}, {self.dtype})"
+
+    def case(self, size: int) -> Case:
+        """Return the problem of a size.
+
+        Raises
+        ------
+        Unsupported
+            If the reference alone takes it.
+        """
+        function = FUNCTIONS[self.function]
+        generator = np.random.default_rng(size)
+        arguments = self.problem.arguments(size, self.dtype, generator)
+        keywords = dict(self.problem.keywords)
+        call = function.bind(*arguments, **keywords).call
+        return Case(function, _resolve(self.function), arguments, keywords, call)
+
+
+def _resolve(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def _dtypes(operation: Operation, dtypes: Sequence[str]) -> Iterator[np.dtype[Any]]:
+    chosen = [np.dtype(name) for name in dtypes if np.dtype(name).kind in operation.kinds]
+    if chosen:
+        yield from chosen
+    elif not set("fc") & set(operation.kinds):
+        yield np.dtype(_OTHER[operation.kinds[0]])
+
+
+def _tries(operation: Operation, problem: Problem) -> tuple[str, ...]:
+    """Return the functions that compute the problem; SciPy's keeps single precision single."""
+    same = problem.function == operation.numpy and operation.name.startswith("linalg.")
+    return (problem.function, operation.scipy) if same and operation.scipy else (problem.function,)
+
+
+def tasks(
+    operations: Sequence[str] | None, dtypes: Sequence[str], layouts: Sequence[str] | None = None
+) -> list[Task]:
+    """Return what to measure.
+
+    Parameters
+    ----------
+    operations : sequence of str or None
+        Names; all of them for None.
+    dtypes : sequence of str
+        Where an operation has none of them, it is measured in the dtypes that it has.
+    layouts : sequence of str, optional
+        Only these curves.
+    """
+    found: dict[tuple[str, str, str], Task] = {}
+    for name in operations if operations is not None else OPERATIONS:
+        operation = OPERATIONS[name]
+        for problem in operation.problems:
+            if layouts is not None and problem.layout not in layouts:
+                continue
+            for dtype in _dtypes(operation, dtypes):
+                for function in _tries(operation, problem):
+                    task = Task(operation, problem, dtype, function, list(problem.sizes))
+                    try:
+                        call = task.case(problem.sizes[0]).call
+                    except Unsupported:
+                        continue
+                    if call.dtype == dtype and call.operation is operation:
+                        found.setdefault((name, call.layout, dtype.name), task)
+                        break
+    # every operation's first dtype before the others, so that a deadline cuts evenly
+    order = {dtype: position for position, dtype in enumerate(dtypes)}
+    return sorted(found.values(), key=lambda task: order.get(task.dtype.name, 0))

@@ -1,0 +1,87 @@
+"""Timing one case on the reference and on a backend."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from dispatch_xp.backends.interface import Backend
+from dispatch_xp.calibration.plan import Case
+from dispatch_xp.config import Settings
+from dispatch_xp.policies.fixed import FixedPolicy
+from dispatch_xp.router import consider
+from dispatch_xp.state import State
+
+__all__ = ["Failure", "fastest", "on_backend", "on_reference"]
+
+_SHORT = 50e-6
+
+
+class Failure(Exception):
+    """A backend did not finish a case; a failed call is never a fast call."""
+
+
+def fastest(run: Callable[[], Any], budget: float, *, most: int = 7) -> float:
+    """Return the shortest time of one call.
+
+    Parameters
+    ----------
+    run : callable
+        The call; the first one warms up and is not counted.
+    budget : float
+        Seconds to spend, about; at least one call is timed.
+    most : int
+        Calls to time at the most.
+    """
+    clock = time.perf_counter
+    run()
+    started = clock()
+    run()
+    once = clock() - started
+    best = once
+    repeat = max(1, int(_SHORT / max(once, 1e-7)))
+    spent, count = once, 1
+    while count < most and spent + repeat * best < budget:
+        started = clock()
+        for _ in range(repeat):
+            run()
+        seconds = clock() - started
+        spent += seconds
+        count += 1
+        best = min(best, seconds / repeat)
+    return best
+
+
+def on_reference(case: Case, budget: float) -> float:
+    """Return the time of the function itself, as a user calls it."""
+    reference, arguments, keywords = case.reference, case.arguments, case.keywords
+    return fastest(lambda: reference(*arguments, **keywords), budget)
+
+
+def on_backend(case: Case, backend: Backend, settings: Settings, budget: float) -> float:
+    """Return the time on a backend, with everything that routing adds.
+
+    Raises
+    ------
+    Failure
+        If the call ends on the reference.
+    """
+    state = state_for(backend, settings)
+    function, arguments, keywords = case.function, case.arguments, case.keywords
+
+    def run() -> None:
+        outcome = consider(state, function, arguments, keywords)
+        if not outcome.done:
+            raise Failure(f"{outcome.decision.reason}: {outcome.decision.detail}")
+        backend.synchronize()
+
+    return fastest(run, budget)
+
+
+def state_for(backend: Backend, settings: Settings) -> State:
+    """Return a state in which one backend takes whatever it can."""
+    import msgspec
+
+    only = msgspec.structs.replace(settings, backend=backend.name, operations={}, verify=False)
+    return State(only, FixedPolicy(only), (backend,))

@@ -1,0 +1,83 @@
+"""A speed curve: measured times over the work, read in between by log-log interpolation."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable
+
+import msgspec
+
+__all__ = ["Curve", "Point"]
+
+
+class Point(msgspec.Struct, frozen=True, array_like=True):
+    """One measurement.
+
+    Attributes
+    ----------
+    work : float
+        As in :attr:`dispatch_xp.operations.Workload.work`.
+    seconds : float
+        The shortest time seen.
+    elements : int
+        Of the largest argument.
+    """
+
+    work: float
+    seconds: float
+    elements: int
+
+
+class Curve:
+    """The rate of an operation on a backend, as a function of the work.
+
+    Between two points the logarithm of the rate is linear in the logarithm of the work; outside of
+    the measured range the rate stays what it is at the end.
+
+    Parameters
+    ----------
+    points : iterable of Point
+        At least one; of several with the same work the fastest counts.
+    """
+
+    __slots__ = ("_rates", "_works", "points")
+
+    def __init__(self, points: Iterable[Point]) -> None:
+        fastest: dict[float, Point] = {}
+        for point in points:
+            known = fastest.get(point.work)
+            if known is None or point.seconds < known.seconds:
+                fastest[point.work] = point
+        if not fastest:
+            raise ValueError("a curve needs at least one point")
+        self.points = tuple(fastest[work] for work in sorted(fastest))
+        for point in self.points:
+            if not (point.work > 0 and point.seconds > 0 and math.isfinite(point.seconds)):
+                raise ValueError(f"not a measurement: {point}")
+        self._works = [math.log(p.work) for p in self.points]
+        self._rates = [math.log(p.work / p.seconds) for p in self.points]
+
+    def rate(self, work: float) -> float:
+        """Return the rate at a work, in units of work per second."""
+        works, rates = self._works, self._rates
+        x = math.log(max(work, 1e-300))
+        i = bisect_right(works, x)
+        if i == 0:
+            return math.exp(rates[0])
+        if i == len(works):
+            return math.exp(rates[-1])
+        share = (x - works[i - 1]) / (works[i] - works[i - 1])
+        return math.exp(rates[i - 1] + share * (rates[i] - rates[i - 1]))
+
+    def seconds(self, work: float, flops: float | None = None) -> float:
+        """Return the predicted time.
+
+        Parameters
+        ----------
+        work : float
+            Where to read the rate.
+        flops : float, optional
+            What there is to do at that rate; `work` if not given.
+        """
+        return (work if flops is None else flops) / self.rate(work)

@@ -1,0 +1,217 @@
+"""The machine profile: what calibration measured here, in one JSON file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import platformdirs
+
+from dispatch_xp.curve import Curve, Point
+from dispatch_xp.errors import ProfileError
+
+__all__ = [
+    "SCHEMA",
+    "BackendProfile",
+    "Copy",
+    "Machine",
+    "Profile",
+    "default_path",
+    "read",
+    "this_machine",
+    "write",
+]
+
+SCHEMA = 1
+_RECALIBRATE = "run `dispatch-xp calibrate` to measure this machine"
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """What a profile was measured on. The first three have to agree for it to be used."""
+
+    cpu: str
+    architecture: str
+    cores: int
+    system: str = ""
+    python: str = ""
+    numpy: str = ""
+    scipy: str = ""
+    blas: tuple[str, ...] = ()
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """The cost of a copy between host and device."""
+
+    fixed: float
+    bytes_per_second: float
+
+    def seconds(self, size: int, arrays: int = 1) -> float:
+        """Return the time for `size` bytes in so many arrays."""
+        return self.fixed * arrays + size / self.bytes_per_second if arrays else 0.0
+
+
+class BackendProfile(msgspec.Struct, frozen=True):
+    """What was measured of one backend, in seconds.
+
+    Attributes
+    ----------
+    description : str
+        Library version and device.
+    startup : float
+        Importing the library and starting the device.
+    switch : float
+        What a call costs more when the one before ran on the reference: thread pools that still
+        spin against each other.
+    copy_in, copy_out : Copy or None
+        None for a backend that shares the host's memory.
+    """
+
+    description: str = ""
+    startup: float = 0.0
+    switch: float = 0.0
+    copy_in: Copy | None = None
+    copy_out: Copy | None = None
+
+
+Points = dict[str, dict[str, dict[str, dict[str, list[Point]]]]]
+"""Measured points by operation, layout, dtype and backend."""
+
+
+class Profile(msgspec.Struct, dict=True):
+    """A machine profile."""
+
+    machine: Machine
+    points: Points
+    backends: dict[str, BackendProfile] = msgspec.field(default_factory=dict)
+    created: str = ""
+    depth: str = ""
+    notes: list[str] = msgspec.field(default_factory=list)
+    schema: int = SCHEMA
+
+    @cached_property
+    def curves(self) -> dict[tuple[str, str, str], dict[str, Curve]]:
+        """The curves by ``(operation, layout, dtype)`` and backend."""
+        return {
+            (operation, layout, dtype): {
+                backend: Curve(points) for backend, points in measured.items() if points
+            }
+            for operation, layouts in self.points.items()
+            for layout, dtypes in layouts.items()
+            for dtype, measured in dtypes.items()
+        }
+
+
+def _cpu() -> str:
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def this_machine(*, libraries: bool = True) -> Machine:
+    """Return the description of this machine.
+
+    Parameters
+    ----------
+    libraries : bool
+        Also name the loaded BLAS libraries and versions.
+    """
+    if not libraries:
+        return Machine(_cpu(), platform.machine(), cores())
+    import numpy
+    import scipy
+    from threadpoolctl import threadpool_info
+
+    blas = tuple(
+        sorted(
+            f"{pool['internal_api']} {pool.get('version')} "
+            f"({pool.get('architecture', '?')}, {pool['num_threads']} threads)"
+            for pool in threadpool_info()
+        )
+    )
+    return Machine(
+        cpu=_cpu(),
+        architecture=platform.machine(),
+        cores=cores(),
+        system=platform.platform(),
+        python=sys.version.split()[0],
+        numpy=numpy.__version__,
+        scipy=scipy.__version__,
+        blas=blas,
+    )
+
+
+def default_path() -> Path:
+    """Return where the profile is if the configuration doesn't say."""
+    return platformdirs.user_data_path("dispatch_xp", appauthor=False) / "profile.json"
+
+
+def write(profile: Profile, path: Path) -> None:
+    """Write a profile so that a reader sees the old file or the new one, whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = msgspec.json.format(msgspec.json.encode(profile), indent=1)
+    handle, name = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def read(path: Path) -> Profile:
+    """Return the profile in a file.
+
+    Raises
+    ------
+    ProfileError
+        Naming the file, if it is missing, damaged, newer than this version, or another machine's.
+    """
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise ProfileError(
+            f"machine profile {path} cannot be read ({error.strerror}); {_RECALIBRATE}"
+        ) from None
+    try:
+        loose: Any = msgspec.json.decode(text)
+        schema = loose.get("schema") if isinstance(loose, dict) else None
+        if isinstance(schema, int) and schema > SCHEMA:
+            raise ProfileError(
+                f"machine profile {path} was written by a newer version "
+                f"(schema {schema}, this version reads {SCHEMA}); {_RECALIBRATE}"
+            )
+        profile = msgspec.convert(loose, Profile)
+        _ = profile.curves
+    except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as error:
+        raise ProfileError(
+            f"machine profile {path} is damaged ({error}); {_RECALIBRATE}"
+        ) from None
+    here = this_machine(libraries=False)
+    there = profile.machine
+    for what in ("cpu", "architecture", "cores"):
+        if getattr(there, what) != getattr(here, what):
+            raise ProfileError(
+                f"machine profile {path} is of another machine ({what} "
+                f"{getattr(there, what)!r}, here {getattr(here, what)!r}); {_RECALIBRATE}"
+            )
+    return profile
