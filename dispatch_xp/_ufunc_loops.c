@@ -1,0 +1,447 @@
+/* Ufunc loops with a door: a call below a limit goes straight to the loop that was there before,
+ * a larger one is offered to a Python handler, which may write the output in the loop's place.
+ *
+ * Everything goes through NumPy's public C interface (PyUFunc_ReplaceLoopBySignature).
+ *
+ * A slot belongs to one loop for the life of the process. A thread may be inside a trampoline while
+ * the loop is put back, so what a trampoline reads must stay valid for ever: slots are never given
+ * to another loop, and the ufunc is kept alive. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+#include <fenv.h>
+#include <math.h>
+
+#define SLOTS 512
+#define MOST_ARGUMENTS 8
+
+typedef struct {
+    PyUFuncGenericFunction original;
+    PyUFuncObject *ufunc;
+    int types[MOST_ARGUMENTS];
+    int installed;
+    long long offered, handled;
+} slot_t;
+
+static slot_t slots[SLOTS];
+static int used = 0;
+/* apart from the slots: this is all that a small call reads */
+static double limits[SLOTS];
+static PyObject *handler = NULL;
+
+#if defined(_MSC_VER)
+#define THREAD_LOCAL __declspec(thread)
+#define UNLIKELY(x) (x)
+#define COUNT(x) ((x)++)
+#else
+#define THREAD_LOCAL __thread
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define COUNT(x) __atomic_add_fetch(&(x), 1, __ATOMIC_RELAXED)
+#endif
+
+static THREAD_LOCAL int inside = 0;
+
+/* The bytes that a strided operand may touch. */
+static void
+extent(char *data, npy_intp n, npy_intp step, npy_intp itemsize, char **low, char **high)
+{
+    npy_intp reach = (n - 1) * step;
+    *low = reach < 0 ? data + reach : data;
+    *high = (reach < 0 ? data : data + reach) + itemsize;
+}
+
+/* Whether an elementwise loop can be repeated by the original if a handler gives up half-way: no
+ * reduction (an output that stands still), and no output on top of an input. */
+static int
+repeatable(const PyUFuncObject *ufunc, const int *types, char **args, npy_intp n,
+           const npy_intp *steps)
+{
+    for (int out = ufunc->nin; out < ufunc->nargs; out++) {
+        char *low, *high;
+        if (steps[out] == 0 && n > 1) {
+            return 0;
+        }
+        PyArray_Descr *descr = PyArray_DescrFromType(types[out]);
+        extent(args[out], n, steps[out], PyDataType_ELSIZE(descr), &low, &high);
+        Py_DECREF(descr);
+        for (int other = 0; other < ufunc->nargs; other++) {
+            char *other_low, *other_high;
+            if (other == out) {
+                continue;
+            }
+            descr = PyArray_DescrFromType(types[other]);
+            extent(args[other], n, steps[other], PyDataType_ELSIZE(descr), &other_low,
+                   &other_high);
+            Py_DECREF(descr);
+            if (low < other_high && other_low < high) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* The operands as arrays over the loop's own memory. */
+static PyObject *
+operands(const slot_t *slot, char **args, const npy_intp *dims, const npy_intp *steps)
+{
+    PyUFuncObject *ufunc = slot->ufunc;
+    const npy_intp *core_steps = steps + ufunc->nargs;
+    PyObject *arrays = PyTuple_New(ufunc->nargs);
+    if (arrays == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < ufunc->nargs; i++) {
+        npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+        int ndim = 1;
+        shape[0] = dims[0];
+        strides[0] = steps[i];
+        if (ufunc->core_enabled) {
+            for (int k = 0; k < ufunc->core_num_dims[i]; k++) {
+                shape[ndim] = dims[1 + ufunc->core_dim_ixs[ufunc->core_offsets[i] + k]];
+                strides[ndim++] = *core_steps++;
+            }
+        }
+        PyArray_Descr *descr = PyArray_DescrFromType(slot->types[i]);
+        int flags = i < ufunc->nin ? 0 : NPY_ARRAY_WRITEABLE;
+        PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides,
+                                               args[i], flags, NULL);
+        if (array == NULL) {
+            Py_DECREF(arrays);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(arrays, i, array);
+    }
+    return arrays;
+}
+
+/* Nobody may look at the loop's memory after the call. The arrays have no base that could be told,
+ * so one that was kept is reported; the memory is NumPy's and outlives a loop only by luck. */
+static void
+let_go(PyObject *arrays)
+{
+    int kept = Py_REFCNT(arrays) > 1;
+    for (Py_ssize_t i = 0; !kept && i < PyTuple_GET_SIZE(arrays); i++) {
+        kept = Py_REFCNT(PyTuple_GET_ITEM(arrays, i)) > 1;
+    }
+    if (kept) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a handler kept an array over the memory of a ufunc loop");
+        PyErr_WriteUnraisable(handler);
+    }
+    Py_DECREF(arrays);
+}
+
+/* Ask the handler; whether the output has been written. */
+static int
+offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
+{
+    slot_t *slot = &slots[number];
+    int done = 0;
+    fexcept_t flags;
+    if (!Py_IsInitialized()) {
+        return 0;
+    }
+    /* what the handler computes must not show in the caller's floating-point flags */
+    fegetexceptflag(&flags, FE_ALL_EXCEPT);
+    PyGILState_STATE gil = PyGILState_Ensure();
+    /* a pending error (of a casting loop before us) is the caller's to see */
+    if (handler != NULL && !PyErr_Occurred() &&
+        (slot->ufunc->core_enabled ||
+         repeatable(slot->ufunc, slot->types, args, dims[0], steps))) {
+        COUNT(slot->offered);
+        PyObject *arrays = operands(slot, args, dims, steps);
+        PyObject *callee = handler;
+        Py_INCREF(callee);
+        if (arrays != NULL) {
+            PyObject *answer = PyObject_CallFunction(callee, "iO", number, arrays);
+            if (answer != NULL) {
+                done = answer == Py_True;
+                Py_DECREF(answer);
+                COUNT(slot->handled);
+                slot->handled -= !done;
+            }
+            /* before an exception is dealt with: its traceback holds frames that hold arrays */
+            if (answer != NULL) {
+                let_go(arrays);
+            }
+            else {
+                Py_DECREF(arrays);
+            }
+        }
+        if (PyErr_Occurred()) {
+            if (PyErr_ExceptionMatches(PyExc_Exception)) {
+                PyErr_WriteUnraisable(callee);
+            }
+            else {
+                /* KeyboardInterrupt: the original fills the output, and the interrupt comes back
+                 * as soon as Python runs again; a loop can't raise by itself */
+                PyErr_Clear();
+                PyErr_SetInterrupt();
+            }
+        }
+        Py_DECREF(callee);
+    }
+    PyGILState_Release(gil);
+    fesetexceptflag(&flags, FE_ALL_EXCEPT);
+    return done;
+}
+
+/* The elements of the largest operand. */
+static inline double
+size_of(const slot_t *slot, const npy_intp *dims)
+{
+    const PyUFuncObject *ufunc = slot->ufunc;
+    double largest = 0;
+    if (!ufunc->core_enabled) {
+        return (double)dims[0];
+    }
+    for (int i = 0; i < ufunc->nargs; i++) {
+        double size = (double)dims[0];
+        for (int k = 0; k < ufunc->core_num_dims[i]; k++) {
+            size *= (double)dims[1 + ufunc->core_dim_ixs[ufunc->core_offsets[i] + k]];
+        }
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
+static inline void
+trampoline(int number, char **args, npy_intp const *dims, npy_intp const *steps, void *data)
+{
+    slot_t *slot = &slots[number];
+    /* no size reaches infinity, the usual limit: nothing else is looked at then */
+    if (UNLIKELY(limits[number] != INFINITY) && !inside && size_of(slot, dims) >= limits[number]) {
+        inside = 1;
+        int done = offer(number, args, dims, steps);
+        inside = 0;
+        if (done) {
+            return;
+        }
+    }
+    slot->original(args, dims, steps, data);
+}
+
+#define LOOP(n)                                                                               \
+    static void loop_##n(char **args, npy_intp const *dims, npy_intp const *steps, void *data) \
+    {                                                                                         \
+        trampoline(0x##n, args, dims, steps, data);                                           \
+    }
+#define NAME(n) loop_##n,
+#define SIXTEEN(M, h)                                                                          \
+    M(h##0) M(h##1) M(h##2) M(h##3) M(h##4) M(h##5) M(h##6) M(h##7) M(h##8) M(h##9) M(h##A)    \
+    M(h##B) M(h##C) M(h##D) M(h##E) M(h##F)
+#define ALL_256(M, h)                                                                          \
+    SIXTEEN(M, h##0) SIXTEEN(M, h##1) SIXTEEN(M, h##2) SIXTEEN(M, h##3) SIXTEEN(M, h##4)       \
+    SIXTEEN(M, h##5) SIXTEEN(M, h##6) SIXTEEN(M, h##7) SIXTEEN(M, h##8) SIXTEEN(M, h##9)       \
+    SIXTEEN(M, h##A) SIXTEEN(M, h##B) SIXTEEN(M, h##C) SIXTEEN(M, h##D) SIXTEEN(M, h##E)       \
+    SIXTEEN(M, h##F)
+ALL_256(LOOP, 0)
+ALL_256(LOOP, 1)
+static const PyUFuncGenericFunction loops[SLOTS] = {ALL_256(NAME, 0) ALL_256(NAME, 1)};
+
+/* The position of a loop in its ufunc, or -1. */
+static int
+position(const PyUFuncObject *ufunc, const int *types)
+{
+    for (int j = 0; j < ufunc->ntypes; j++) {
+        int same = 1;
+        for (int k = 0; k < ufunc->nargs; k++) {
+            same &= ufunc->types[j * ufunc->nargs + k] == types[k];
+        }
+        if (same) {
+            return j;
+        }
+    }
+    return -1;
+}
+
+static PyObject *
+install(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *object, *given;
+    if (!PyArg_ParseTuple(args, "OO!:install", &object, &PyTuple_Type, &given)) {
+        return NULL;
+    }
+    if (!PyObject_TypeCheck(object, &PyUFunc_Type)) {
+        return PyErr_Format(PyExc_TypeError, "%R is not a ufunc", object);
+    }
+    PyUFuncObject *ufunc = (PyUFuncObject *)object;
+    if (ufunc->nargs > MOST_ARGUMENTS || PyTuple_GET_SIZE(given) != ufunc->nargs) {
+        return PyErr_Format(PyExc_LookupError, "%R has no loop for %R", object, given);
+    }
+    int types[MOST_ARGUMENTS] = {0};
+    for (int k = 0; k < ufunc->nargs; k++) {
+        types[k] = (int)PyLong_AsLong(PyTuple_GET_ITEM(given, k));
+        if (types[k] == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    int where = position(ufunc, types);
+    if (where < 0) {
+        return PyErr_Format(PyExc_LookupError, "%R has no loop for %R", object, given);
+    }
+    int number = 0;
+    while (number < used && !(slots[number].ufunc == ufunc &&
+                              memcmp(slots[number].types, types, sizeof types) == 0)) {
+        number++;
+    }
+    if (number == SLOTS) {
+        PyErr_SetString(PyExc_RuntimeError, "no slot is left");
+        return NULL;
+    }
+    slot_t *slot = &slots[number];
+    if (slot->installed) {
+        return PyLong_FromLong(number);
+    }
+    PyUFuncGenericFunction found = ufunc->functions[where], replaced = NULL;
+    if (found != loops[number]) {
+        slot->original = found;
+    }
+    if (number == used) {
+        slot->ufunc = (PyUFuncObject *)Py_NewRef(object);
+        memcpy(slot->types, types, sizeof types);
+        used++;
+    }
+    limits[number] = INFINITY;
+    if (found != loops[number] &&
+        (PyUFunc_ReplaceLoopBySignature(ufunc, loops[number], types, &replaced) < 0 ||
+         replaced != found || ufunc->functions[where] != loops[number])) {
+        return PyErr_Format(PyExc_RuntimeError, "the loop of %R can't be replaced", object);
+    }
+    slot->installed = 1;
+    return PyLong_FromLong(number);
+}
+
+/* The slot of a Python integer, or NULL with an exception. */
+static slot_t *
+slot_of(PyObject *number)
+{
+    long n = PyLong_AsLong(number);
+    if (n == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (n < 0 || n >= used) {
+        PyErr_Format(PyExc_IndexError, "there is no slot %ld", n);
+        return NULL;
+    }
+    return &slots[n];
+}
+
+static PyObject *
+uninstall(PyObject *Py_UNUSED(module), PyObject *number)
+{
+    slot_t *slot = slot_of(number);
+    if (slot == NULL) {
+        return NULL;
+    }
+    limits[slot - slots] = INFINITY;
+    PyUFuncObject *ufunc = slot->ufunc;
+    int where = position(ufunc, slot->types);
+    PyUFuncGenericFunction ours = loops[slot - slots], replaced = NULL;
+    if (!slot->installed) {
+        Py_RETURN_FALSE;
+    }
+    if (ufunc->functions[where] != ours) {
+        /* somebody replaced the loop after us, and calls ours: leave it in the chain */
+        Py_RETURN_FALSE;
+    }
+    if (PyUFunc_ReplaceLoopBySignature(ufunc, slot->original, slot->types, &replaced) < 0) {
+        return PyErr_Format(PyExc_RuntimeError, "the loop of %R can't be put back", ufunc);
+    }
+    slot->installed = 0;
+    Py_RETURN_TRUE;
+}
+
+static PyObject *
+set_limits(PyObject *Py_UNUSED(module), PyObject *values)
+{
+    PyArrayObject *array = (PyArrayObject *)PyArray_FROMANY(
+        values, NPY_DOUBLE, 1, 1, NPY_ARRAY_IN_ARRAY);
+    if (array == NULL) {
+        return NULL;
+    }
+    npy_intp n = PyArray_DIM(array, 0);
+    if (n > used) {
+        Py_DECREF(array);
+        return PyErr_Format(PyExc_ValueError, "%zd limits for %d slots", (Py_ssize_t)n, used);
+    }
+    const double *data = (const double *)PyArray_DATA(array);
+    for (npy_intp i = 0; i < n; i++) {
+        limits[i] = slots[i].installed ? data[i] : INFINITY;
+    }
+    Py_DECREF(array);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+set_handler(PyObject *Py_UNUSED(module), PyObject *callable)
+{
+    if (callable != Py_None && !PyCallable_Check(callable)) {
+        return PyErr_Format(PyExc_TypeError, "%R is not callable", callable);
+    }
+    Py_XSETREF(handler, callable == Py_None ? NULL : Py_NewRef(callable));
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+counters(PyObject *Py_UNUSED(module), PyObject *number)
+{
+    slot_t *slot = slot_of(number);
+    return slot == NULL ? NULL : Py_BuildValue("LL", slot->offered, slot->handled);
+}
+
+static PyMethodDef methods[] = {
+    {"install", install, METH_VARARGS,
+     "install(ufunc, types)\n--\n\nPut a door into the loop of these type numbers; its slot."},
+    {"uninstall", uninstall, METH_O,
+     "uninstall(slot)\n--\n\nPut the original loop back; False if the loop isn't ours now."},
+    {"set_limits", set_limits, METH_O,
+     "set_limits(values)\n--\n\nSet the size below which a loop is not offered, slot by slot."},
+    {"set_handler", set_handler, METH_O,
+     "set_handler(callable)\n--\n\nSet who is offered loops: callable(slot, arrays) -> bool."},
+    {"counters", counters, METH_O,
+     "counters(slot)\n--\n\nReturn how often a loop was offered, and written by the handler."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int
+execute(PyObject *Py_UNUSED(module))
+{
+    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
+        return -1;
+    }
+    for (int i = used; i < SLOTS; i++) {
+        limits[i] = INFINITY;
+    }
+    return 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, execute},
+#ifdef Py_mod_multiple_interpreters
+    /* loops belong to the process, a handler to one interpreter */
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    /* no Py_mod_gil: slots and handler are guarded by the GIL, so a free-threaded build turns it
+     * back on */
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "dispatch_xp._ufunc_loops",
+    .m_doc = "Inner loops of ufuncs with a door for large calls.",
+    .m_size = 0,
+    .m_methods = methods,
+    .m_slots = module_slots,
+};
+
+PyMODINIT_FUNC
+PyInit__ufunc_loops(void)
+{
+    return PyModuleDef_Init(&definition);
+}
