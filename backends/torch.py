@@ -114,8 +114,8 @@ class TorchBackend(ArrayAPIBackend):
         """Return the call's destination as a tensor."""
         assert call.destination is not None
         (out,) = call.destination
-        if not _has_plain_strides(out):
-            raise Unsupported(Reason.SHAPE, "an output with negative strides")
+        if not _is_plain(out):
+            raise Unsupported(Reason.SHAPE, "an output with negative strides, or unaligned")
         return self.torch.from_numpy(out)
 
     def copy_out(self, value: Any) -> npt.NDArray[Any]:
@@ -129,9 +129,16 @@ def _several(call: Call) -> bool:
     return isinstance(axis, tuple) and len(axis) > 1
 
 
-def _has_plain_strides(array: npt.NDArray[Any]) -> bool:
+def _is_plain(array: npt.NDArray[Any]) -> bool:
+    """Whether a tensor can look at the memory: strides in elements, each element aligned.
+
+    PyTorch takes any address, and its vector instructions then crash; a complex number has to be
+    aligned as a whole, not by its parts as in NumPy.
+    """
     itemsize = array.itemsize
-    return all(s >= 0 and s % itemsize == 0 for s in array.strides)
+    return array.ctypes.data % itemsize == 0 and all(
+        s >= 0 and s % itemsize == 0 for s in array.strides
+    )
 
 
 class _Writeable:
@@ -146,7 +153,7 @@ class _Writeable:
 
 def _tensor(torch: Any, array: npt.NDArray[Any]) -> Any:
     """Return a tensor over the array's memory; over a copy where PyTorch can't look at it."""
-    if not _has_plain_strides(array):
+    if not _is_plain(array):
         array = array.copy(order="C")
     if not array.flags.writeable:
         array = np.asarray(_Writeable(array))

@@ -1,6 +1,6 @@
 """What ``import dispatch_xp`` and switching it on cost, in fresh processes that take turns.
 
-    env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python benchmarks/bench_import.py
+env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python benchmarks/bench_import.py
 """
 
 from __future__ import annotations

@@ -22,7 +22,16 @@ import platformdirs
 
 from dispatch_xp.errors import ConfigError
 
-__all__ = ["Limits", "Pin", "Resolved", "Settings", "check_file", "load", "user_file"]
+__all__ = [
+    "Limits",
+    "Pin",
+    "Resolved",
+    "Settings",
+    "check_file",
+    "check_operation",
+    "load",
+    "user_file",
+]
 
 _PREFIX = "DISPATCH_XP_"
 _LOCATION = "DISPATCH_XP_CONFIG"
@@ -272,7 +281,8 @@ def _table(value: Any, what: str) -> dict[str, Any]:
     return dict(value)
 
 
-def _operation(name: str, *more: str) -> str:
+def check_operation(name: str, *more: str) -> str:
+    """Return the name of an operation, or raise ConfigError with what is near."""
     allowed = (*more, *known_operations())
     if name not in allowed:
         near = difflib.get_close_matches(name, allowed, 3)
@@ -284,7 +294,7 @@ def _operation(name: str, *more: str) -> str:
 def _operations(value: Any) -> dict[str, Pin]:
     pins = {}
     for name, entry in _table(value, "operations").items():
-        _operation(name)
+        check_operation(name)
         if isinstance(entry, Pin):
             pins[name] = entry
             continue
@@ -300,7 +310,7 @@ def _operations(value: Any) -> dict[str, Pin]:
 def _thresholds(value: Any) -> dict[str, int]:
     result = {}
     for name, entry in _table(value, "operations").items():
-        _operation(name, "default")
+        check_operation(name, "default")
         if isinstance(entry, bool) or not isinstance(entry, int) or entry < 0:
             raise ConfigError(f"{name}: {entry!r} is not a number of elements")
         result[name] = entry

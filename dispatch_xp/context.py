@@ -179,10 +179,10 @@ class backend(_Activation):
             **settings,
         }
         given = {key: value for key, value in arguments.items() if value is not None}
-        self._settings = load(**given).settings
+        self.settings = load(**given).settings
 
     def _state(self) -> State:
-        state = state_of(self._settings)
+        state = state_of(self.settings)
         problem = getattr(state.policy, "problem", None)
         if problem:
             _tell(f"{problem}; everything stays on the reference", ProfileWarning)

@@ -133,7 +133,7 @@ def this_machine(*, libraries: bool = True) -> Machine:
     """
     if not libraries:
         return Machine(_cpu(), platform.machine(), cores())
-    import numpy
+    import numpy as np
     import scipy
     from threadpoolctl import threadpool_info
 
@@ -150,7 +150,7 @@ def this_machine(*, libraries: bool = True) -> Machine:
         cores=cores(),
         system=platform.platform(),
         python=sys.version.split()[0],
-        numpy=numpy.__version__,
+        numpy=np.__version__,
         scipy=scipy.__version__,
         blas=blas,
     )
@@ -203,9 +203,7 @@ def read(path: Path) -> Profile:
         profile = msgspec.convert(loose, Profile)
         _ = profile.curves
     except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as error:
-        raise ProfileError(
-            f"machine profile {path} is damaged ({error}); {_RECALIBRATE}"
-        ) from None
+        raise ProfileError(f"machine profile {path} is damaged ({error}); {_RECALIBRATE}") from None
     here = this_machine(libraries=False)
     there = profile.machine
     for what in ("cpu", "architecture", "cores"):

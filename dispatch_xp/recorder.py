@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dispatch_xp.call import Call
     from dispatch_xp.verify import Comparison
 
-__all__ = ["Record", "Recorder", "Table"]
+__all__ = ["Record", "Recorder", "Table", "seconds_text"]
 
 _INSIDE = tuple(dirname(path) for path in (__file__, np.__file__, scipy.__file__))
 
@@ -147,8 +147,8 @@ class Recorder:
                     dtype,
                     backend,
                     str(len(records)),
-                    _seconds(total),
-                    _seconds(sum(predicted)) if len(predicted) == len(records) else "",
+                    seconds_text(total),
+                    seconds_text(sum(predicted)) if len(predicted) == len(records) else "",
                     reason,
                     records[0].where,
                 )
@@ -165,7 +165,10 @@ class Recorder:
         return self.table()._repr_html_()
 
 
-def _seconds(t: float) -> str:
+def seconds_text(t: float) -> str:
+    """Return a time with three digits and its unit."""
+    if t != t:
+        return "not timed"
     for unit, factor in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if t >= factor:
             return f"{t / factor:.3g} {unit}"

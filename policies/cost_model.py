@@ -63,7 +63,7 @@ class CostModelPolicy(Policy):
     def __init__(self, settings: Settings, profile: Profile | None = None) -> None:
         super().__init__(settings)
         self.level = LEVELS[settings.level]
-        self.problem = ""
+        self.problem = self.detail = ""
         self.profile = profile
         self._lock = threading.Lock()
         self._ratios: dict[tuple[_Key, str], deque[float]] = {}
@@ -77,17 +77,18 @@ class CostModelPolicy(Policy):
 
     def _load(self, path: Path) -> None:
         if not path.exists():
-            self.problem = f"there is no machine profile ({path}): run `dispatch-xp calibrate`"
+            self.problem = f"there is no machine profile at {path}: run `dispatch-xp calibrate`"
+            self.detail = "run `dispatch-xp calibrate`"
             return
         try:
             self.profile = read(path)
         except ProfileError as error:
-            self.problem = str(error)
+            self.problem = self.detail = str(error)
 
     def choose(self, call: Call, candidates: Sequence[Backend]) -> Decision:
         """Choose by the predicted times."""
         if self.profile is None:
-            return stay(Reason.NO_PROFILE, self.problem)
+            return stay(Reason.NO_PROFILE, self.detail)
         key = (call.operation.name, call.layout, call.dtype.name)
         version = self._versions.get(key, 0)
         names = tuple(backend.name for backend in candidates)

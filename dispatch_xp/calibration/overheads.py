@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def copies(backend: Backend, largest: int = 64_000_000) -> tuple[Copy | None, Co
 
         device = copy_in()
         times_in.append(fastest(copy_in, 0.2))
-        times_out.append(fastest(lambda value=device: backend.copy_out(value), 0.2))
+        times_out.append(fastest(partial(backend.copy_out, device), 0.2))
     return _line(sizes, times_in), _line(sizes, times_out)
 
 
@@ -76,9 +77,9 @@ def switch(backend: Backend, rounds: int = 15) -> float:
     a call they take the cores from each other. Measured with a matrix product on the reference and
     an elementwise function on the backend, in turn and each alone; medians.
     """
-    from dispatch_xp.operations import OPERATIONS
     from dispatch_xp.call import Call
     from dispatch_xp.execution import execute
+    from dispatch_xp.operations import OPERATIONS
 
     a = np.ones((300, 300))
     x = np.full(200_000, 0.5)

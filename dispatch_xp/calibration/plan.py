@@ -16,7 +16,7 @@ from dispatch_xp.functions import FUNCTIONS
 from dispatch_xp.functions.function import Function
 from dispatch_xp.operations import OPERATIONS, Operation, Problem
 
-__all__ = ["DEPTHS", "Case", "Depth", "Task", "tasks"]
+__all__ = ["DEPTHS", "Case", "Depth", "Task", "resolve", "tasks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,11 @@ class Task:
         arguments = self.problem.arguments(size, self.dtype, generator)
         keywords = dict(self.problem.keywords)
         call = function.bind(*arguments, **keywords).call
-        return Case(function, _resolve(self.function), arguments, keywords, call)
+        return Case(function, resolve(self.function), arguments, keywords, call)
 
 
-def _resolve(path: str) -> Any:
+def resolve(path: str) -> Any:
+    """Return the function at a path."""
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name)
 

@@ -240,4 +240,3 @@ class _Run:
             depth=depth,
             notes=self.notes,
         )
-

@@ -1,4 +1,4 @@
-"""uarray backends, one per domain: :mod:`dispatch_xp.scipy.fft` and ``dispatch_xp.scipy.linalg``."""
+"""uarray backends, one per domain: :mod:`~dispatch_xp.scipy.fft` and ``linalg``."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ import inspect
 import pickle
 import types
 import warnings
-from numpy import dot as early_dot
-from numpy.linalg import solve as early_solve
 
 import numpy as np
 import pytest
 import scipy.linalg
+from numpy import dot as early_dot
+from numpy.linalg import solve as early_solve
 from scipy.linalg import svd as early_svd
 
 import dispatch_xp
@@ -145,9 +145,7 @@ def test_an_unknown_dispatcher_is_left_alone(monkeypatch):
 
     monkeypatch.setattr(dispatcher, "_slot", lambda *a: (_ for _ in ()).throw(RuntimeError("odd")))
     dispatch_xp.install()
-    assert INSTALLATION.problems == {
-        f"numpy.{name}": "odd" for name in ("dot", "inner", "vdot")
-    }
+    assert INSTALLATION.problems == {f"numpy.{name}": "odd" for name in ("dot", "inner", "vdot")}
     assert np.dot(2.0, 3.0) == 6.0
 
 

@@ -43,9 +43,7 @@ def test_example(name, backend, monkeypatch):
     module = load(name)
     # the example says "auto": here it means the backend under test
     real = dispatch_xp.backend
-    monkeypatch.setattr(
-        module.dispatch_xp, "backend", lambda _: real(backend, fallback="raise")
-    )
+    monkeypatch.setattr(module.dispatch_xp, "backend", lambda _: real(backend, fallback="raise"))
     with real("reference"), dispatch_xp.record() as rec:
         assert module.main() == WANTED[name]
     if backend == "torch":

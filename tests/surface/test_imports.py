@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import dispatch_xp
 
 
 def run(code):
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -50,12 +50,8 @@ def test_every_public_name_exists():
     for name in dispatch_xp.__all__:
         assert getattr(dispatch_xp, name) is not None
     assert set(dispatch_xp.__all__) <= set(dir(dispatch_xp))
-    try:
+    with pytest.raises(AttributeError, match="no_such_name"):
         _ = dispatch_xp.no_such_name
-    except AttributeError as error:
-        assert "no_such_name" in str(error)
-    else:
-        raise AssertionError("no AttributeError")
 
 
 def test_the_folders_refuse_other_names():

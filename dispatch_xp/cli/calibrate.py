@@ -1,0 +1,104 @@
+"""``dispatch-xp calibrate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from dispatch_xp.profile import Profile
+
+__all__ = ["command"]
+
+
+def _names(text: str | None) -> list[str] | None:
+    return [name.strip() for name in text.split(",") if name.strip()] if text else None
+
+
+@click.command()
+@click.option("--quick", "depth", flag_value="quick", help="Under a minute.")
+@click.option("--full", "depth", flag_value="full", help="Up to the largest sizes; half an hour.")
+@click.option("--operations", help="Only these, separated by commas.")
+@click.option("--dtypes", help="Only these, separated by commas.")
+@click.option("--backends", help="Only these, separated by commas.")
+@click.option("--output", type=click.Path(path_type=Path), help="Instead of the configured file.")
+def command(
+    depth: str | None,
+    operations: str | None,
+    dtypes: str | None,
+    backends: str | None,
+    output: Path | None,
+) -> None:
+    """Learn this machine: measure every operation on every backend.
+
+    Takes under five minutes. The profile replaces the old one only when it is complete.
+    """
+    import numpy as np
+
+    from dispatch_xp.calibration import Progress, calibrate
+    from dispatch_xp.cli.console import bar, console
+    from dispatch_xp.config import load
+    from dispatch_xp.profile import default_path, write
+
+    arguments = {"backends": _names(backends)} if backends else {}
+    settings = load(**arguments).settings
+    chosen = _checked(_names(operations))
+    for name in _names(dtypes) or ():
+        try:
+            np.dtype(name)
+        except TypeError:
+            raise click.BadParameter(f"{name!r} is not a dtype", param_hint="--dtypes") from None
+    path = output or (Path(settings.profile) if settings.profile else default_path())
+    with bar(1.0) as progress:
+        task = progress.task_ids[0]
+
+        def tell(step: Progress) -> None:
+            progress.update(task, completed=step.share, description=step.label[:44].ljust(44))
+
+        profile = calibrate(
+            settings,
+            depth or "default",
+            operations=chosen,
+            dtypes=_names(dtypes),
+            progress=tell,
+        )
+    write(profile, path)
+    out = console()
+    out.print(f"wrote {path}: {len(profile.curves)} speed curves", soft_wrap=True)
+    _summary(profile)
+    for note in profile.notes[:5]:
+        out.print(f"  {note}", style="dim", soft_wrap=True)
+    if len(profile.notes) > 5:
+        out.print(f"  and {len(profile.notes) - 5} more notes in the file", style="dim")
+
+
+def _checked(operations: list[str] | None) -> list[str] | None:
+    from dispatch_xp.config import check_operation
+
+    for name in operations or ():
+        check_operation(name)
+    return operations
+
+
+def _summary(profile: Profile) -> None:
+    """Say what each backend wins, at the largest size that was measured."""
+    from dispatch_xp.cli.console import console, table
+    from dispatch_xp.decision import REFERENCE
+
+    made = table("backend", "curves", "wins", "most at its largest size", right=("curves", "wins"))
+    for name in profile.backends:
+        gains = []
+        count = 0
+        for (operation, layout, dtype), curves in profile.curves.items():
+            if name not in curves or REFERENCE not in curves:
+                continue
+            count += 1
+            last = curves[name].points[-1]
+            gain = curves[REFERENCE].seconds(last.work) / last.seconds
+            if gain > 1:
+                gains.append((gain, f"{operation} {layout} {dtype}"))
+        best = ", ".join(f"{what} {gain:.1f}x" for gain, what in sorted(gains, reverse=True)[:3])
+        made.add_row(name, str(count), str(len(gains)), best)
+    console().print(made)

@@ -1,0 +1,179 @@
+"""``dispatch-xp status``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(as_json: bool) -> None:
+    """Say what is there, what is missing, and what is set."""
+    report = _report()
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+    else:
+        _print(report)
+
+
+def _report() -> dict[str, Any]:
+    import msgspec
+
+    import dispatch_xp
+    from dispatch_xp.config import load
+    from dispatch_xp.doors import INSTALLATION
+    from dispatch_xp.levels import LEVELS
+
+    resolved = load()
+    was_installed = INSTALLATION.installed
+    INSTALLATION.install()
+    try:
+        doors = [{"door": r.door, "count": r.functions, "problem": r.problem}
+                 for r in INSTALLATION.reports()]  # fmt: skip
+        problems = dict(INSTALLATION.problems)
+    finally:
+        if not was_installed:
+            INSTALLATION.uninstall()
+    settings = resolved.settings
+    return {
+        "version": dispatch_xp.__version__,
+        "backends": _backends(settings.backends),
+        "profile": _profile(settings.profile),
+        "level": {"level": settings.level, "speedup": LEVELS[settings.level].speedup},
+        "doors": doors,
+        "functions_without_door": problems,
+        "thread_pools": _pools(),
+        "settings": msgspec.to_builtins(settings),
+        "sources": resolved.sources,
+    }
+
+
+def _backends(wanted: tuple[str, ...]) -> list[dict[str, Any]]:
+    from dispatch_xp import backends
+    from dispatch_xp.errors import PluginError
+
+    found = []
+    for name in dict.fromkeys((*wanted, *backends.names(entry_points=True))):
+        try:
+            availability = backends.get(name).probe()
+        except PluginError as error:
+            found.append({"name": name, "available": False, "reason": str(error),
+                          "description": "", "used": name in wanted})  # fmt: skip
+            continue
+        found.append(
+            {
+                "name": name,
+                "available": availability.available,
+                "reason": availability.reason,
+                "description": availability.description,
+                "used": name in wanted,
+            }
+        )
+    return found
+
+
+def _profile(configured: str | None) -> dict[str, Any]:
+    from dispatch_xp.errors import ProfileError
+    from dispatch_xp.profile import default_path, read
+
+    path = Path(configured) if configured else default_path()
+    if not path.exists():
+        return {"path": str(path), "problem": "not there yet: run `dispatch-xp calibrate`"}
+    try:
+        profile = read(path)
+    except ProfileError as error:
+        return {"path": str(path), "problem": str(error)}
+    return {
+        "path": str(path),
+        "problem": "",
+        "created": profile.created,
+        "depth": profile.depth,
+        "curves": len(profile.curves),
+        "backends": {
+            name: {"startup": figures.startup, "switch": figures.switch}
+            for name, figures in profile.backends.items()
+        },
+    }
+
+
+def _pools() -> list[dict[str, Any]]:
+    import scipy.linalg  # noqa: F401 - loads SciPy's own BLAS
+    from threadpoolctl import threadpool_info
+
+    return [
+        {
+            "library": f"{pool['internal_api']} {pool.get('version') or ''}".strip(),
+            "threads": pool["num_threads"],
+            "file": pool["filepath"],
+        }
+        for pool in threadpool_info()
+    ]
+
+
+def _print(report: dict[str, Any]) -> None:
+    from dispatch_xp.cli.console import console, table
+    from dispatch_xp.cli.settings_table import settings_table
+    from dispatch_xp.config import load
+
+    out = console()
+    out.print(f"dispatch-xp {report['version']}", style="bold")
+
+    backends = table("backend", "", "")
+    backends.add_row("reference", "[green]always[/]", "NumPy and SciPy themselves")
+    for b in report["backends"]:
+        if b["available"]:
+            state = "[green]available[/]" if b["used"] else "[yellow]not used[/]"
+            note = b["description"] + ("" if b["used"] else "; add it to `backends` to use it")
+        else:
+            state, note = "[red]missing[/]" if b["used"] else "missing", b["reason"]
+        backends.add_row(b["name"], state, note)
+    out.print(backends)
+
+    profile = report["profile"]
+    out.print()
+    if profile["problem"]:
+        out.print(f"machine profile  {profile['path']}\n  {profile['problem']}", soft_wrap=True)
+        out.print("  Until then `auto` keeps everything on the reference.")
+    else:
+        out.print(
+            f"machine profile  {profile['path']}\n  measured {profile['created']} "
+            f"({profile['depth']}), {profile['curves']} speed curves",
+            soft_wrap=True,
+        )
+        for name, figures in profile["backends"].items():
+            out.print(
+                f"  {name}: {figures['startup']:.2f} s to start; changing from the reference to it "
+                f"costs {figures['switch'] * 1e3:.2f} ms"
+            )
+    level = report["level"]
+    out.print(
+        f"level            {level['level']}: a backend has to be {level['speedup']:g} times as fast"
+    )
+
+    out.print()
+    doors = table("door", "in place", "")
+    for door in report["doors"]:
+        doors.add_row(door["door"], str(door["count"]), door["problem"])
+    out.print(doors)
+    for path, problem in report["functions_without_door"].items():
+        out.print(f"  no door: {path}: {problem}")
+
+    out.print()
+    pools = table("thread pool", "threads", "library")
+    for pool in report["thread_pools"]:
+        pools.add_row(pool["library"], str(pool["threads"]), Path(pool["file"]).name)
+    out.print(pools)
+    if len([p for p in report["thread_pools"] if p["threads"] > 1]) > 1:
+        out.print(
+            "  Several pools share the cores, and each waits for work by spinning. With "
+            "OMP_WAIT_POLICY=PASSIVE\n  set before Python starts, PyTorch's gives way."
+        )
+    out.print()
+    out.print(settings_table(load()))
