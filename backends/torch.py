@@ -153,6 +153,8 @@ class _Writeable:
 
 def _tensor(torch: Any, array: npt.NDArray[Any]) -> Any:
     """Return a tensor over the array's memory; over a copy where PyTorch can't look at it."""
+    # `long long` and `long` may be the same type under two numbers, and PyTorch knows one
+    array = array.view(np.dtype(array.dtype.name))
     if not _is_plain(array):
         array = array.copy(order="C")
     if not array.flags.writeable:

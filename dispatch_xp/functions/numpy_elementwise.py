@@ -13,7 +13,7 @@ import numpy as np
 
 from dispatch_xp.errors import Unsupported
 from dispatch_xp.functions.function import Request
-from dispatch_xp.functions.operand import deliver, memory_order, operand, request
+from dispatch_xp.functions.operand import deliver, iteration_order, operand, request
 from dispatch_xp.operations import OPERATIONS, elementwise
 from dispatch_xp.operations.row import mask_itemsize, real_itemsize
 from dispatch_xp.reasons import Reason
@@ -34,7 +34,7 @@ def _elementwise(operation: str) -> Callable[..., Request]:
             result = np.dtype(np.bool_)
         elif out_itemsize is real_itemsize:
             result = np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
-        order = memory_order(max(arrays, key=lambda a: a.size))
+        order = iteration_order(*(a for a in arrays if a.ndim))
         return request(operation, arrays, dtype, lambda r: deliver(r[0], result, order))
 
     return bind
@@ -44,7 +44,7 @@ def clip(a: Any, a_min: Any, a_max: Any) -> Request:
     arrays = operand(a, "f"), operand(a_min, "f"), operand(a_max, "f")
     if any(x.ndim for x in arrays[1:]) or any(x.dtype != arrays[0].dtype for x in arrays):
         raise Unsupported(Reason.ARGUMENT, "bounds that are arrays")
-    order = memory_order(arrays[0])
+    order = iteration_order(arrays[0])
     dtype = arrays[0].dtype
     return request("clip", arrays, dtype, lambda r: deliver(r[0], dtype, order))
 

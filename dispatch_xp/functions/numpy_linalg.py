@@ -282,7 +282,8 @@ def cond(x: Any, p: Any = None) -> Request:
 
     def finish(r: Results) -> Any:
         s = r[0].astype(_real(result))
-        ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        with np.errstate(all="ignore"):
+            ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         if not np.isfinite(ratio).all():
             raise Unsupported(Reason.NON_FINITE_RESULT, "singular matrix")
         return scalar(ratio)
@@ -336,7 +337,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> R
     a = operand(x)
     if ord is None or (ord == 2 and a.ndim == 1) or (ord in ("f", "fro") and a.ndim == 2):
         return _flat_norm(a, keepdims)
-    return _matrix_norm(matrix(a, ndim=2), ord, keepdims)
+    if a.ndim != 2:
+        raise Unsupported(Reason.ARGUMENT, f"ord={ord!r:.40} of {a.ndim} dimensions")
+    return _matrix_norm(a, ord, keepdims)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Request:

@@ -17,6 +17,7 @@ from dispatch_xp.functions.function import Request, Results
 from dispatch_xp.functions.operand import (
     axes_of,
     deliver,
+    iteration_order,
     memory_order,
     operand,
     request,
@@ -58,7 +59,7 @@ def _reduction(
         raise Unsupported(Reason.ARGUMENT, "axis=()")
     dropped = () if keepdims else axes
     shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes)
-    order = memory_order(a, dropped)
+    order = iteration_order(a, dropped=dropped)
     if out is not None and (
         type(out) is not np.ndarray
         or out.shape != shape
@@ -248,7 +249,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Requ
     if axis is None:
         a, axis = a.ravel(), 0
     (axis,) = axes_of(axis, a.ndim)
-    order = memory_order(a)
+    order = iteration_order(a)
     return request(
         "cumulative_sum",
         (a,),

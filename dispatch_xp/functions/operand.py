@@ -17,12 +17,14 @@ from dispatch_xp.reasons import Reason
 __all__ = [
     "axes_of",
     "deliver",
+    "iteration_order",
     "matrix",
     "memory_order",
     "only_default",
     "operand",
     "request",
     "scalar",
+    "stack_order",
 ]
 
 _ARRAY_LIKE = (list, tuple, int, float, complex)
@@ -107,22 +109,84 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(axes)
 
 
-def memory_order(array: npt.NDArray[Any], dropped: Sequence[int] = ()) -> Order:
-    """Return the order in which NumPy lays out a result made from `array` axis by axis.
+def memory_order(array: npt.NDArray[Any]) -> Order:
+    """Return the order in which NumPy lays out a copy of `array`, and what is made like it."""
+    if array.flags.c_contiguous:
+        return "C"
+    # stable, so that ties stay in C order
+    return _named(sorted(range(array.ndim), key=lambda i: -abs(array.strides[i])))
+
+
+def iteration_order(*arrays: npt.NDArray[Any], dropped: Sequence[int] = ()) -> Order:
+    """Return the order in which a ufunc, or a reduction by one, lays out its result.
 
     Parameters
     ----------
-    array : ndarray
-        The argument.
+    *arrays : ndarray
+        The arguments.
     dropped : sequence of int
         Axes that the result doesn't have.
     """
-    if array.flags.c_contiguous:
+    if all(a.flags.c_contiguous for a in arrays) and len({a.shape for a in arrays}) == 1:
         return "C"
-    kept = [a for a in range(array.ndim) if a not in dropped]
-    # stable, so that ties (axes of length 1) stay in C order
-    slowest_first = sorted(range(len(kept)), key=lambda i: -abs(array.strides[kept[i]]))
-    return "C" if slowest_first == list(range(len(kept))) else tuple(slowest_first)
+    ndim = max(a.ndim for a in arrays)
+    # axes along which an argument doesn't move say nothing about its order
+    steps = [
+        (0,) * (ndim - a.ndim)
+        + tuple(abs(s) if n != 1 else 0 for n, s in zip(a.shape, a.strides, strict=True))
+        for a in arrays
+    ]
+    return _named([i for i in _sorted_axes(ndim, steps) if i not in dropped])
+
+
+def _sorted_axes(ndim: int, steps: Sequence[tuple[int, ...]]) -> list[int]:
+    """Return the axes from the slowest to the fastest, sorted as NumPy's iterator sorts them.
+
+    An insertion sort from the last axis on; arguments that disagree, and axes that cannot be
+    compared, stay in C order.
+    """
+    fastest_first: list[int] = []
+    for axis in reversed(range(ndim)):
+        position = len(fastest_first)
+        for k in reversed(range(len(fastest_first))):
+            verdict = _is_faster(axis, fastest_first[k], steps)
+            if verdict is False:
+                break
+            if verdict:
+                position = k
+        fastest_first.insert(position, axis)
+    return fastest_first[::-1]
+
+
+def _is_faster(axis: int, other: int, steps: Sequence[tuple[int, ...]]) -> bool | None:
+    """Whether every argument that can tell moves in smaller steps along `axis`."""
+    told = [s[other] > s[axis] for s in steps if s[other] and s[axis]]
+    return all(told) if told else None
+
+
+def stack_order(core: int, *stacks: tuple[npt.NDArray[Any], int]) -> Order:
+    """Return the order of a generalised ufunc's result: the stack's order, then the core in C.
+
+    Parameters
+    ----------
+    core : int
+        Core dimensions of the result.
+    *stacks : (ndarray, int)
+        The arguments, each with its core dimensions.
+    """
+    leading = [a[(..., *(0,) * n)] for a, n in stacks]
+    ndim = max(a.ndim for a in leading)
+    order = iteration_order(*leading) if ndim > 1 else "C"
+    if isinstance(order, str):
+        return "C"
+    return (*order, *range(ndim, ndim + core))
+
+
+def _named(slowest_first: list[int]) -> Order:
+    """Return an order of axes, those of the result counted anew."""
+    rank = {axis: i for i, axis in enumerate(sorted(slowest_first))}
+    order = tuple(rank[axis] for axis in slowest_first)
+    return "C" if order == tuple(range(len(order))) else order
 
 
 def deliver(
@@ -137,9 +201,9 @@ def deliver(
     return np.ascontiguousarray(x.transpose(axes), dtype=dtype).transpose(back)
 
 
-def scalar(x: npt.NDArray[Any], dtype: np.dtype[Any] | None = None) -> Any:
+def scalar(x: npt.NDArray[Any], dtype: np.dtype[Any] | None = None, order: Order = "C") -> Any:
     """Return a result as the reference does: a NumPy scalar where it has no dimensions."""
-    return deliver(x, dtype)[()]
+    return deliver(x, dtype, order)[()]
 
 
 def request(

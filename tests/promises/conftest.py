@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 # the strategies and the oracle lie beside the tests; pytest's importlib mode adds no folder
 sys.path.insert(0, str(Path(__file__).parent))
+pytest.register_assert_rewrite("oracle")
 
 settings.register_profile(
     "promises",
