@@ -6,12 +6,13 @@ import math
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.call import Call
@@ -35,6 +36,36 @@ _LARGEST_CORRECTION = 8.0
 _NOTICEABLE = 0.1
 _CACHED = 4096
 _Key = tuple[str, str, str]
+
+
+class _Names(dict[np.dtype[Any], str]):
+    """The names of dtypes: NumPy makes them up anew each time, which takes a microsecond."""
+
+    def __missing__(self, dtype: np.dtype[Any]) -> str:
+        name = self[dtype] = str(dtype.name)
+        return name
+
+
+_NAMES = _Names()
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A backend that promises enough, once it runs."""
+
+    backend: Backend
+    decision: Decision
+    total: float
+    startup: float
+    switch: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """What the predictions say: `options` from the fastest on, and what to do without them."""
+
+    options: tuple[_Option, ...]
+    stay: Decision
 
 
 class CostModelPolicy(Policy):
@@ -68,8 +99,9 @@ class CostModelPolicy(Policy):
         self._lock = threading.Lock()
         self._ratios: dict[tuple[_Key, str], deque[float]] = {}
         self._corrections: dict[tuple[_Key, str], float] = {}
-        self._versions: dict[_Key, int] = {}
-        self._cache: dict[object, tuple[int, Decision]] = {}
+        # by what they depend on, so that a correction drops no others
+        self._weighed: dict[_Key, dict[object, _Weighed]] = {}
+        self._stand_ins: dict[_Key, Mapping[str, Curve]] = {}
         self._missed: dict[str, float] = {}
         self._last = REFERENCE
         if profile is None:
@@ -89,77 +121,123 @@ class CostModelPolicy(Policy):
         """Choose by the predicted times."""
         if self.profile is None:
             return stay(Reason.NO_PROFILE, self.detail)
-        key = (call.operation.name, call.layout, call.dtype.name)
-        version = self._versions.get(key, 0)
-        names = tuple(backend.name for backend in candidates)
-        cache_key = (call.signature, names)
-        cached = self._cache.get(cache_key)
-        if cached is not None and cached[0] == version:
-            decision = cached[1]
-        else:
-            decision = self._predicted(call, key, names)
-            if len(self._cache) >= _CACHED:
-                self._cache.clear()
-            self._cache[cache_key] = (version, decision)
-        if decision.backend == REFERENCE:
-            return decision
-        backend = next(b for b in candidates if b.name == decision.backend)
-        return self._bought(call, decision, backend)
+        key = (call.operation.name, call.layout, _NAMES[call.dtype])
+        known = self._weighed.get(key)
+        if known is None:
+            known = self._weighed.setdefault(key, {})
+        work = call.workload
+        # everything that a prediction depends on
+        what = (
+            work.work,
+            work.flops,
+            work.bytes_in,
+            work.bytes_out,
+            len(call.shapes),
+            *candidates,
+        )
+        weighed = known.get(what)
+        if weighed is None:
+            weighed = self._weigh(call, key, candidates)
+            if len(known) >= _CACHED:
+                known.clear()
+            known[what] = weighed
+        if not weighed.options:
+            return weighed.stay
+        first = weighed.options[0]
+        if first.backend.started and (first.switch == 0.0 or self._last == first.backend.name):
+            return first.decision
+        return self._bought(call, weighed)
 
-    def _predicted(self, call: Call, key: _Key, names: tuple[str, ...]) -> Decision:
-        """Return the choice among backends that already run."""
+    def _weigh(self, call: Call, key: _Key, candidates: Sequence[Backend]) -> _Weighed:
+        """Return the backends that are predicted to be enough faster."""
         predictions = {}
-        for name in (REFERENCE, *names):
+        for name in (REFERENCE, *(backend.name for backend in candidates)):
             prediction = self.predict(call, name)
             if prediction is not None:
                 predictions[name] = prediction
         required = self.level.speedup
         found = MappingProxyType(predictions)
         if REFERENCE not in predictions or len(predictions) < 2:
-            return Decision(REFERENCE, Reason.NO_CURVE, " ".join(key), found, required)
+            stays = Decision(REFERENCE, Reason.NO_CURVE, " ".join(key), found, required)
+            return _Weighed((), stays)
         reference = predictions[REFERENCE].total
-        best = min((n for n in predictions if n != REFERENCE), key=lambda n: predictions[n].total)
-        speedup = reference / predictions[best].total
-        detail = f"{best} {speedup:.2f} times as fast, {required:g} required"
-        if speedup < required:
-            return Decision(REFERENCE, Reason.NOT_FASTER, detail, found, required)
-        return Decision(best, Reason.FASTEST, detail, found, required)
+        totals = {name: p.total for name, p in predictions.items() if name != REFERENCE}
+        best = min(totals, key=totals.__getitem__)
+        stays = Decision(
+            REFERENCE, Reason.NOT_FASTER, self._promise(best, predictions), found, required
+        )
+        options = []
+        for backend in candidates:
+            name = backend.name
+            # nothing to do is nothing to gain
+            if name in totals and reference >= required * totals[name] > 0:
+                decision = Decision(
+                    name, Reason.FASTEST, self._promise(name, predictions), found, required
+                )
+                figures = self._figures(name)
+                options.append(
+                    _Option(backend, decision, totals[name], figures.startup, figures.switch)
+                )
+        return _Weighed(tuple(sorted(options, key=lambda option: option.total)), stays)
 
-    def _bought(self, call: Call, decision: Decision, backend: Backend) -> Decision:
-        """Return the decision, or stay as long as a start or a change isn't repaid."""
-        name = backend.name
-        figures = self._figures(name)
-        startup = 0.0 if _runs(backend) else figures.startup
-        price = self.level.startup_factor * startup
-        if self._last != name:
-            price += figures.switch
-        if price == 0.0:
-            return decision
-        saving = decision.predictions[REFERENCE].total - decision.predictions[name].total
+    def _promise(self, name: str, predictions: Mapping[str, Prediction]) -> str:
+        total = predictions[name].total
+        speedup = predictions[REFERENCE].total / total if total > 0 else 1.0
+        return f"{name} {speedup:.2f} times as fast, {self.level.speedup:g} required"
+
+    def _bought(self, call: Call, weighed: _Weighed) -> Decision:
+        """Return the fastest option that runs already, or whose start or change is repaid now."""
+        ready: _Option | None = None
+        waiting: list[tuple[_Option, float, float]] = []
+        for option in weighed.options:
+            startup = 0.0 if _runs(option.backend) else option.startup
+            price = self.level.startup_factor * startup
+            if self._last != option.backend.name:
+                price += option.switch
+            if price == 0.0:
+                ready = option
+                break
+            waiting.append((option, startup, price))
+        predictions = weighed.stay.predictions
+        meanwhile = predictions[REFERENCE].total if ready is None else ready.total
+        for option, _, price in waiting:
+            if self._repaid(option.backend.name, meanwhile - option.total, price, call):
+                return option.decision
+        if ready is not None:
+            return ready.decision
+        return self._waits(weighed.stay, *waiting[0])
+
+    def _repaid(self, name: str, saving: float, price: float, call: Call) -> bool:
+        """Count a saving that is missed without a backend, and say whether that is its price."""
         with self._lock:
             missed = self._missed.get(name, 0.0) + max(saving, 0.0)
+            repaid = missed >= price
+            # a question about a call misses nothing
             if call.arrays:
-                self._missed[name] = missed
-            if missed >= price:
-                if call.arrays:
-                    self._missed[name] = 0.0
-                return decision
-        predictions = dict(decision.predictions)
-        predictions[name] = replace(predictions[name], startup=startup + figures.switch)
+                self._missed[name] = 0.0 if repaid else missed
+            return repaid
+
+    def _waits(self, stays: Decision, option: _Option, startup: float, price: float) -> Decision:
+        """Return the decision to stay until a start or a change is repaid."""
+        name = option.backend.name
+        predictions: Mapping[str, Prediction] = {
+            **stays.predictions,
+            name: replace(stays.predictions[name], startup=startup + option.switch),
+        }
         return Decision(
             REFERENCE,
             Reason.NOT_STARTED if startup else Reason.SWITCH,
-            f"{name} missed {missed:.3g} s of the {price:.3g} s that it takes",
+            f"{name} missed {self._missed.get(name, 0.0):.3g} s of the {price:.3g} s that it takes",
             MappingProxyType(predictions),
-            decision.required_speedup,
+            stays.required_speedup,
         )
 
     def predict(self, call: Call, backend: str) -> Prediction | None:
         """Return the predicted time of a call on a backend, or None without figures for it."""
         if self.profile is None:
             return None
-        key = (call.operation.name, call.layout, call.dtype.name)
-        curve = self.profile.curves.get(key, {}).get(backend)
+        key = (call.operation.name, call.layout, _NAMES[call.dtype])
+        curve = self._curve(key, backend)
         if curve is None:
             return None
         work = call.workload
@@ -172,6 +250,31 @@ class CostModelPolicy(Policy):
             results = len(call.operation.outputs(call.shapes, call.options))
             copy_out = figures.copy_out.seconds(work.bytes_out, results)
         return Prediction(run=run, copy_in=copy_in, copy_out=copy_out)
+
+    def _curve(self, key: _Key, backend: str) -> Curve | None:
+        """Return the curve that predicts a layout on a backend.
+
+        Another layout of the operation has to do where neither the reference nor the backend was
+        measured in the layout itself; where one of them was, the two could not be compared.
+        """
+        assert self.profile is not None
+        curves = self.profile.curves
+        own = curves.get(key, {})
+        if REFERENCE in own or backend in own:
+            return own.get(backend)
+        stand_in = self._stand_ins.get(key)
+        if stand_in is None:
+            operation, _, dtype = key
+            stand_in = next(
+                (
+                    found
+                    for (name, _, measured), found in curves.items()
+                    if name == operation and measured == dtype and REFERENCE in found
+                ),
+                {},
+            )
+            self._stand_ins[key] = stand_in
+        return stand_in.get(backend)
 
     def _figures(self, backend: str) -> BackendProfile:
         assert self.profile is not None
@@ -213,8 +316,8 @@ class CostModelPolicy(Policy):
         self._last = backend
         if self.profile is None:
             return
-        key = (call.operation.name, call.layout, call.dtype.name)
-        curve = self.profile.curves.get(key, {}).get(backend)
+        key = (call.operation.name, call.layout, _NAMES[call.dtype])
+        curve = self._curve(key, backend)
         if curve is None:
             return
         work = call.workload
@@ -228,12 +331,12 @@ class CostModelPolicy(Policy):
             ratios.append(seconds / predicted)
             if len(ratios) < _NEEDED:
                 return
-            ratio = median(ratios)
+            ratio = sorted(ratios)[len(ratios) // 2]
             ratio = min(max(ratio, 1 / _LARGEST_CORRECTION), _LARGEST_CORRECTION)
             known = self._corrections.get((key, backend), 1.0)
             if abs(math.log(ratio / known)) > _NOTICEABLE:
                 self._corrections[key, backend] = ratio
-                self._versions[key] = self._versions.get(key, 0) + 1
+                self._weighed.pop(key, None)
 
 
 _NOTHING = BackendProfile()

@@ -15,7 +15,17 @@ import numpy.typing as npt
 
 from dispatch_xp.errors import Unsupported
 from dispatch_xp.functions.function import Request, Results
-from dispatch_xp.functions.operand import deliver, matrix, only_default, operand, request, scalar
+from dispatch_xp.functions.operand import (
+    Order,
+    deliver,
+    iteration_order,
+    matrix,
+    only_default,
+    operand,
+    request,
+    scalar,
+    stack_order,
+)
 from dispatch_xp.reasons import Reason
 
 __all__ = ["FUNCTIONS"]
@@ -49,6 +59,14 @@ def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(dtype.char.lower())
 
 
+def _give(x: npt.NDArray[Any], dtype: Any, *stacks: npt.NDArray[Any]) -> Any:
+    """Return a result as ``numpy.linalg`` does: a stack in the order of the stacks given."""
+    if all(a.ndim < 4 for a in stacks):
+        return scalar(x, dtype)
+    core = x.ndim - max(a.ndim - 2 for a in stacks)
+    return scalar(x, dtype, stack_order(core, *((a, 2) for a in stacks)))
+
+
 def solve(a: Any, b: Any) -> Request:
     a, b = matrix(a, square=True), operand(b)
     # NumPy 2: b is a vector if it is one-dimensional, else a stack of matrices
@@ -60,19 +78,21 @@ def solve(a: Any, b: Any) -> Request:
     elif a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2]:
         raise Unsupported(Reason.SHAPE, f"shapes {a.shape} and {b.shape}")
     compute, result = _dtypes(a, b)
-    return request("linalg.solve", (a, b), compute, lambda r: deliver(r[0], result), native=result)
+    return request(
+        "linalg.solve", (a, b), compute, lambda r: _give(r[0], result, a, b), native=result
+    )
 
 
 def inv(a: Any) -> Request:
     a = matrix(a, square=True)
     compute, result = _dtypes(a)
-    return request("linalg.inv", (a,), compute, lambda r: deliver(r[0], result), native=result)
+    return request("linalg.inv", (a,), compute, lambda r: _give(r[0], result, a), native=result)
 
 
 def det(a: Any) -> Request:
     a = matrix(a, square=True)
     compute, result = _dtypes(a)
-    return request("linalg.det", (a,), compute, lambda r: scalar(r[0], result), native=result)
+    return request("linalg.det", (a,), compute, lambda r: _give(r[0], result, a), native=result)
 
 
 def slogdet(a: Any) -> Request:
@@ -80,7 +100,7 @@ def slogdet(a: Any) -> Request:
     compute, result = _dtypes(a)
 
     def finish(r: Results) -> Any:
-        return _RESULTS["SlogdetResult"](scalar(r[0], result), scalar(r[1], _real(result)))
+        return _RESULTS["SlogdetResult"](_give(r[0], result, a), _give(r[1], _real(result), a))
 
     return request("linalg.slogdet", (a,), compute, finish, native=result)
 
@@ -92,10 +112,18 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Request:
         "linalg.cholesky",
         (a,),
         compute,
-        lambda r: deliver(r[0], result),
+        lambda r: _give(r[0], result, a),
         {"upper": bool(upper)},
         result,
     )
+
+
+def _triangle_order(a: npt.NDArray[Any], triangle: npt.NDArray[Any]) -> Order:
+    """Return the order of R, which NumPy cuts out of a copy of `a` with a mask in C order."""
+    if a.ndim < 3 or a.flags.c_contiguous:
+        return "C"
+    mask = np.empty(triangle.shape[-2:], dtype=np.bool_)
+    return iteration_order(mask, np.empty_like(a)[..., : triangle.shape[-2], :])
 
 
 def qr(a: Any, mode: str = "reduced") -> Request:
@@ -105,8 +133,8 @@ def qr(a: Any, mode: str = "reduced") -> Request:
     compute, result = _dtypes(a)
 
     def finish(r: Results) -> Any:
-        parts = [deliver(x, result) for x in r]
-        return parts[0] if mode == "r" else _RESULTS["QRResult"](*parts)
+        triangle = deliver(r[-1], result, _triangle_order(a, r[-1]))
+        return triangle if mode == "r" else _RESULTS["QRResult"](_give(r[0], result, a), triangle)
 
     return request("linalg.qr", (a,), compute, finish, {"mode": mode}, result)
 
@@ -123,7 +151,7 @@ def svd(
     def finish(r: Results) -> Any:
         u, s, vh = r
         return _RESULTS["SVDResult"](
-            deliver(u, result), deliver(s, _real(result)), deliver(vh, result)
+            _give(u, result, a), _give(s, _real(result), a), _give(vh, result, a)
         )
 
     options = {"full_matrices": bool(full_matrices)}
@@ -134,7 +162,7 @@ def svdvals(x: Any, /) -> Request:
     a = matrix(x)
     compute, result = _dtypes(a)
     return request(
-        "linalg.svdvals", (a,), compute, lambda r: deliver(r[0], _real(result)), native=result
+        "linalg.svdvals", (a,), compute, lambda r: _give(r[0], _real(result), a), native=result
     )
 
 
@@ -149,7 +177,7 @@ def eigh(a: Any, UPLO: str = "L") -> Request:
     compute, result = _dtypes(a)
 
     def finish(r: Results) -> Any:
-        return _RESULTS["EighResult"](deliver(r[0], _real(result)), deliver(r[1], result))
+        return _RESULTS["EighResult"](_give(r[0], _real(result), a), _give(r[1], result, a))
 
     return request("linalg.eigh", (a,), compute, finish, _lower(UPLO), result)
 
@@ -161,7 +189,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Request:
         "linalg.eigvalsh",
         (a,),
         compute,
-        lambda r: deliver(r[0], _real(result)),
+        lambda r: _give(r[0], _real(result), a),
         _lower(UPLO),
         result,
     )
@@ -182,7 +210,7 @@ def eig(a: Any) -> Request:
     def finish(r: Results) -> Any:
         w, v = r if result.kind == "c" else _real_if_close(*r)
         dtype = cast if w.dtype.kind == "c" else result
-        return _RESULTS["EigResult"](deliver(w, dtype), deliver(v, dtype))
+        return _RESULTS["EigResult"](_give(w, dtype, a), _give(v, dtype, a))
 
     return request("linalg.eig", (a,), compute, finish, native=result)
 
@@ -194,7 +222,7 @@ def eigvals(a: Any) -> Request:
 
     def finish(r: Results) -> Any:
         (w,) = (r[0],) if result.kind == "c" else _real_if_close(r[0])
-        return deliver(w, cast if w.dtype.kind == "c" else result)
+        return _give(w, cast if w.dtype.kind == "c" else result, a)
 
     return request("linalg.eigvals", (a,), compute, finish, native=result)
 
@@ -218,7 +246,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_
         raise Unsupported(Reason.ARGUMENT, "a tolerance per matrix")
     options = {"atol": 0.0, "rtol": float(rcond)}
     return request(
-        "linalg.pinv", (a,), compute, lambda r: deliver(r[0], result), options, native=result
+        "linalg.pinv", (a,), compute, lambda r: _give(r[0], result, a), options, native=result
     )
 
 
@@ -286,7 +314,7 @@ def cond(x: Any, p: Any = None) -> Request:
             ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         if not np.isfinite(ratio).all():
             raise Unsupported(Reason.NON_FINITE_RESULT, "singular matrix")
-        return scalar(ratio)
+        return _give(ratio, ratio.dtype, a)
 
     return request("linalg.cond", (a,), compute, finish, native=result)
 
@@ -304,7 +332,7 @@ def matrix_power(a: Any, n: Any) -> Request:
         "linalg.matrix_power",
         (a,),
         compute,
-        lambda r: deliver(r[0], a.dtype),
+        lambda r: _give(r[0], a.dtype, a),
         {"n": n},
         native=a.dtype,
     )
@@ -321,7 +349,7 @@ def _matrix_norm(a: npt.NDArray[Any], order: Any, keepdims: bool) -> Request:
         "linalg.matrix_norm",
         (a,),
         compute if by_values else result,
-        lambda r: scalar(r[0], _real(result)),
+        lambda r: _give(r[0], _real(result), a),
         options,
         native=result,
     )

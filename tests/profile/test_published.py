@@ -75,9 +75,9 @@ def test_every_curve_was_read(published):
         "linalg.svd",
         "linalg.svdvals",
     }
-    assert all(
-        curves.keys() == {"reference", "gpu"} for curves in published.curves.values()
-    ), "a curve without its counterpart"
+    assert all(curves.keys() == {"reference", "gpu"} for curves in published.curves.values()), (
+        "a curve without its counterpart"
+    )
 
 
 def test_eigh_in_seconds(predicted):
