@@ -11,8 +11,10 @@ from typing import Any
 
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.call import Call
+from dispatch_xp.errors import Unsupported
+from dispatch_xp.reasons import Reason
 
-__all__ = ["KERNELS", "ArrayAPIBackend", "Kernel"]
+__all__ = ["KERNELS", "ArrayAPIBackend", "Kernel", "clear_cut"]
 
 Kernel = Callable[..., Any]
 """``kernel(xp, *arrays, **options)`` returns an array or a tuple of arrays."""
@@ -46,10 +48,36 @@ def _solve(xp: Any, a: Any, b: Any, **options: Any) -> Any:
     return xp.linalg.solve(a, b)
 
 
+def clear_cut(s: Any, cutoff: Any, xp: Any, shape: tuple[int, ...]) -> None:
+    """Leave to the reference what rounding decides: a singular value next to the cut-off.
+
+    Parameters
+    ----------
+    s : array
+        Singular values.
+    cutoff : array
+        Below it, they count as zero.
+    xp : namespace
+        Of both.
+    shape : tuple of int
+        The matrix's, by which the rounding of its singular values grows.
+
+    Raises
+    ------
+    Unsupported
+        If a value is so close that another LAPACK may have it on the other side.
+    """
+    largest = xp.max(s, axis=-1, keepdims=True)
+    rounding = max(shape[-2:]) * xp.finfo(s.dtype).eps * largest
+    if bool(xp.any(xp.abs(s - cutoff) < rounding)):
+        raise Unsupported(Reason.ILL_CONDITIONED, "the rank is a matter of rounding")
+
+
 def _pinv(xp: Any, a: Any, atol: float, rtol: float) -> Any:
     """Pseudo-inverse by singular values, with the reference's cut-off ``max(atol, rtol s0)``."""
     u, s, vh = xp.linalg.svd(a, full_matrices=False)
     cutoff = atol + rtol * xp.max(s, axis=-1, keepdims=True)
+    clear_cut(s, cutoff, xp, a.shape)
     kept = s > cutoff
     inverse = xp.where(kept, 1 / xp.where(kept, s, xp.ones_like(s)), xp.zeros_like(s))
     return (_adjoint(xp, vh) * xp.astype(inverse, a.dtype)[..., None, :]) @ _adjoint(xp, u)
@@ -58,7 +86,9 @@ def _pinv(xp: Any, a: Any, atol: float, rtol: float) -> Any:
 def _lstsq(xp: Any, a: Any, b: Any, rcond: float) -> tuple[Any, Any]:
     """Minimum-norm least squares by singular values; the caller counts the rank from them."""
     u, s, vh = xp.linalg.svd(a, full_matrices=False)
-    kept = s > rcond * xp.max(s)
+    cutoff = rcond * xp.max(s, axis=-1, keepdims=True)
+    clear_cut(s, cutoff, xp, a.shape)
+    kept = s > cutoff
     inverse = xp.where(kept, 1 / xp.where(kept, s, xp.ones_like(s)), xp.zeros_like(s))
     inverse = xp.astype(inverse, a.dtype)
     projected = _adjoint(xp, u) @ b
@@ -134,8 +164,22 @@ def _slogdet(xp: Any, a: Any) -> tuple[Any, Any]:
     return sign, logabsdet
 
 
+def _squares(xp: Any, x: Any) -> Any:
+    if xp.isdtype(x.dtype, "complex floating"):
+        real, imaginary = xp.real(x), xp.imag(x)
+        return real * real + imaginary * imaginary
+    return x * x
+
+
 def _vector_norm(xp: Any, x: Any, ord: float) -> Any:
-    return xp.linalg.vector_norm(xp.reshape(x, (-1,)), ord=ord)
+    """Sum squares as NumPy does, without the scaling that keeps them from under- and overflow."""
+    return xp.sqrt(xp.sum(_squares(xp, x)))
+
+
+def _matrix_norm(xp: Any, a: Any, ord: Any, keepdims: bool) -> Any:
+    if ord == "fro":
+        return xp.sqrt(xp.sum(_squares(xp, a), axis=(-2, -1), keepdims=keepdims))
+    return xp.linalg.matrix_norm(a, ord=ord, keepdims=keepdims)
 
 
 _ELEMENTWISE = (
@@ -169,7 +213,7 @@ KERNELS: Mapping[str, Kernel] = {
     "linalg.matrix_rank": _linalg("svdvals"),
     "linalg.cond": _linalg("svdvals"),
     "linalg.matrix_power": _linalg("matrix_power"),
-    "linalg.matrix_norm": _linalg("matrix_norm"),
+    "linalg.matrix_norm": _matrix_norm,
     "linalg.vector_norm": _vector_norm,
     "linalg.polar": _polar,
     **{

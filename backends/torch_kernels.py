@@ -97,11 +97,33 @@ def _kron(xp: Any, a: Any, b: Any) -> Any:
     return _torch().kron(a, b)
 
 
+def _eps(x: Any) -> float:
+    return float(_torch().finfo(x.dtype).eps)
+
+
+def _clearly_positive(pivots: Any, scale: Any, x: Any) -> None:
+    """Leave to the reference what is singular, or not, by rounding alone."""
+    if bool((pivots.amin(-1) <= x.shape[-1] * _eps(x) * scale).any()):
+        raise Unsupported(Reason.ILL_CONDITIONED, "nearly singular")
+
+
+def _factored(a: Any) -> tuple[Any, Any]:
+    """Return LU factors and pivots of what is clearly not singular."""
+    lu, pivots, info = _torch().linalg.lu_factor_ex(a)
+    if bool((info > 0).any()):
+        raise np.linalg.LinAlgError("singular matrix")
+    magnitude = lu.abs()
+    _clearly_positive(magnitude.diagonal(dim1=-2, dim2=-1), magnitude.amax((-2, -1)), lu)
+    return lu, pivots
+
+
 def _cholesky(xp: Any, a: Any, upper: bool = False) -> Any:
     torch = _torch()
     # torch reads one triangle whatever `upper` says: give it the one that is asked for
     source = a.mH if upper else a
     factor = torch.linalg.cholesky(source)
+    diagonal = factor.diagonal(dim1=-2, dim2=-1).real ** 2
+    _clearly_positive(diagonal, a.diagonal(dim1=-2, dim2=-1).real.amax(-1), a)
     return factor.mH if upper else factor
 
 
@@ -136,8 +158,7 @@ def _columns(b: Any) -> Any:
 def _well_conditioned(a: Any, norm_of_inverse: float) -> None:
     """Leave what SciPy warns about to SciPy, a little before it does."""
     norm = float(_torch().linalg.matrix_norm(a, ord=1))
-    eps = np.finfo(str(a.dtype).removeprefix("torch.")).eps
-    if not norm * norm_of_inverse * 100 * eps < 1:
+    if not norm * norm_of_inverse * 100 * _eps(a) < 1:
         raise Unsupported(Reason.ILL_CONDITIONED)
 
 
@@ -177,21 +198,36 @@ def _inverse_norm(torch: Any, lu: Any, pivots: Any) -> float:
 
 def _solve(xp: Any, a: Any, b: Any, well_conditioned: bool = False) -> Any:
     torch = _torch()
-    if not well_conditioned:
-        return torch.linalg.solve(a, b) if b.ndim > 1 else torch.linalg.solve(a, b[:, None])[:, 0]
-    lu, pivots, info = torch.linalg.lu_factor_ex(a)
-    if int(info) != 0:
-        raise np.linalg.LinAlgError("singular matrix")
-    _well_conditioned(a, _inverse_norm(torch, lu, pivots))
+    lu, pivots = _factored(a)
+    if well_conditioned:
+        _well_conditioned(a, _inverse_norm(torch, lu, pivots))
     return torch.linalg.lu_solve(lu, pivots, _columns(b)).reshape(b.shape)
 
 
 def _inv(xp: Any, a: Any, well_conditioned: bool = False) -> Any:
     torch = _torch()
     inverse = torch.linalg.inv(a)
+    norms = torch.linalg.matrix_norm(inverse, ord=1)
     if well_conditioned:
-        _well_conditioned(a, float(torch.linalg.matrix_norm(inverse, ord=1)))
+        _well_conditioned(a, float(norms))
+    condition = norms * torch.linalg.matrix_norm(a, ord=1)
+    if not bool((condition * 10 * a.shape[-1] * _eps(a) < 1).all()):
+        raise Unsupported(Reason.ILL_CONDITIONED, "nearly singular")
     return inverse
+
+
+def _slogdet(xp: Any, a: Any) -> tuple[Any, Any]:
+    torch = _torch()
+    lu, pivots = _factored(a)
+    diagonal = lu.diagonal(dim1=-2, dim2=-1)
+    unmoved = torch.arange(1, a.shape[-1] + 1, device=a.device)
+    parity = 1 - 2 * ((pivots != unmoved).sum(-1) % 2)
+    return torch.sgn(diagonal).prod(-1) * parity, diagonal.abs().log().sum(-1)
+
+
+def _det(xp: Any, a: Any) -> Any:
+    sign, logarithm = _slogdet(xp, a)
+    return sign * logarithm.exp()
 
 
 def _lu(xp: Any, a: Any) -> tuple[Any, Any, Any]:
@@ -200,7 +236,7 @@ def _lu(xp: Any, a: Any) -> tuple[Any, Any, Any]:
 
 
 def _lu_factor(xp: Any, a: Any) -> tuple[Any, Any]:
-    lu, pivots, _ = _torch().linalg.lu_factor_ex(a)
+    lu, pivots = _factored(a)
     return lu, pivots - 1
 
 
@@ -236,10 +272,6 @@ def _cho_solve(xp: Any, c: Any, b: Any, lower: bool) -> Any:
     first, second = (c, c.mH) if lower else (c.mH, c)
     x = solve(first, _columns(b), upper=False)
     return solve(second, x, upper=True).reshape(b.shape)
-
-
-def _matrix_norm(xp: Any, a: Any, ord: Any, keepdims: bool) -> Any:
-    return _torch().linalg.matrix_norm(a, ord=ord, keepdim=keepdims)
 
 
 def _sort(xp: Any, x: Any, axis: int, stable: bool, kind: Any) -> Any:
@@ -307,12 +339,13 @@ TORCH_KERNELS: Mapping[str, Kernel] = {
     "linalg.eigh": _eigh,
     "linalg.eigvals": _eigvals,
     "linalg.eigvalsh": _eigvalsh,
+    "linalg.det": _det,
     "linalg.inv": _inv,
     "linalg.lu": _lu,
     "linalg.lu_factor": _lu_factor,
     "linalg.lu_solve": _lu_solve,
-    "linalg.matrix_norm": _matrix_norm,
     "linalg.qr": _qr,
+    "linalg.slogdet": _slogdet,
     "linalg.solve": _solve,
     "linalg.solve_triangular": _solve_triangular,
     "sort": _sort,

@@ -14,6 +14,8 @@ from dispatch_xp.operations.row import Operation, Shapes, Workload
 
 __all__ = ["Call"]
 
+# dtype.name is computed by NumPy anew each time
+_NAMES = {char: np.dtype(char).name for char in "?bhilqBHILQfdFD"}
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -36,10 +38,6 @@ class Call:
         asked for.
     destination : tuple of ndarray or None
         Where the results have to be written, if the caller has the memory already.
-    workload : Workload
-        What it costs on any machine.
-    layout : str
-        Which speed curve predicts it.
     """
 
     operation: Operation
@@ -48,14 +46,27 @@ class Call:
     options: Mapping[str, Any] = field(default_factory=lambda: _NO_OPTIONS)
     arrays: tuple[npt.NDArray[Any], ...] = ()
     destination: tuple[npt.NDArray[Any], ...] | None = None
-    workload: Workload = field(init=False)
-    layout: str = field(init=False)
+    _workload: Workload | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
-        itemsizes = tuple(a.dtype.itemsize for a in self.arrays) or None
-        workload = self.operation.workload(self.shapes, self.dtype, self.options, itemsizes)
-        object.__setattr__(self, "workload", workload)
-        object.__setattr__(self, "layout", self.operation.layout(self.shapes, self.options))
+    @property
+    def workload(self) -> Workload:
+        """What the call costs on any machine; computed when first asked for."""
+        if self._workload is None:
+            itemsizes = tuple(a.dtype.itemsize for a in self.arrays) or None
+            workload = self.operation.workload(self.shapes, self.dtype, self.options, itemsizes)
+            object.__setattr__(self, "_workload", workload)
+            return workload
+        return self._workload
+
+    @property
+    def layout(self) -> str:
+        """Which speed curve predicts the call."""
+        return self.operation.layout(self.shapes, self.options)
+
+    @property
+    def curve(self) -> tuple[str, str, str]:
+        """Under which operation, layout and dtype its times are measured and learned."""
+        return (self.operation.name, self.layout, _NAMES.get(self.dtype.char) or self.dtype.name)
 
     @property
     def signature(self) -> tuple[Any, ...]:

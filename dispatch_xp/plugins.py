@@ -16,13 +16,14 @@ T = TypeVar("T")
 
 
 @cache
-def _found(group: str) -> Mapping[str, EntryPoint]:
+def scanned(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group, found once in a process."""
     return {point.name: point for point in entry_points(group=group)}
 
 
 def names(group: str) -> tuple[str, ...]:
     """Return the names that installed packages offer in an entry-point group."""
-    return tuple(_found(group))
+    return tuple(scanned(group))
 
 
 def load(
@@ -49,8 +50,8 @@ def load(
     if name in built_in:
         module, _, attribute = built_in[name].partition(":")
         found: Any = getattr(import_module(module), attribute)
-    elif name in _found(group):
-        point = _found(group)[name]
+    elif name in scanned(group):
+        point = scanned(group)[name]
         try:
             found = point.load()
         except Exception as error:

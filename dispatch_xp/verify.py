@@ -21,7 +21,8 @@ from dispatch_xp.operations.statistical import reduced
 __all__ = ["Comparison", "compare", "difference", "residual", "tolerance"]
 
 Array = npt.NDArray[Any]
-Pairs = Iterator[tuple[Any, Any]]
+Pairs = Iterator[tuple[Any, ...]]
+"""What has to agree: two arrays, and perhaps what their difference is relative to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +88,8 @@ def _eigh(a: Array, r: tuple[Array, ...], options: Any) -> Pairs:
 
 def _eig(a: Array, r: tuple[Array, ...], options: Any) -> Pairs:
     w, v = r
-    # one by one relative to the matrix: both sides vanish at a small eigenvalue
-    scale = np.abs(a).max()
-    yield (a @ v - v * w[..., None, :]) / (scale if scale > 0 else 1), np.zeros_like(v)
+    # relative to the matrix: both sides vanish at a small eigenvalue
+    yield a @ v, v * w[..., None, :], float(np.abs(a).max())
     norms = np.linalg.norm(v, axis=-2)
     yield norms, np.ones_like(norms)
 
@@ -280,9 +280,9 @@ def residual(call: Call, results: tuple[Array, ...]) -> float | None:
         return None
     a = call.arrays[0].astype(call.dtype)
     with np.errstate(all="ignore"):
-        pairs = list(equations(a, results, call.options))
         return max(
-            difference(np.asarray(x), np.asarray(y, dtype=np.asarray(x).dtype)) for x, y in pairs
+            difference(np.asarray(x), np.asarray(y, dtype=np.asarray(x).dtype), *scale)
+            for x, y, *scale in equations(a, results, call.options)
         )
 
 

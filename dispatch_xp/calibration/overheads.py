@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -11,36 +12,58 @@ from typing import Any
 import numpy as np
 
 from dispatch_xp.backends.interface import Backend
-from dispatch_xp.calibration.timing import fastest
+from dispatch_xp.calibration.timing import Failure, fastest
 from dispatch_xp.profile import Copy
 
 __all__ = ["copies", "startup", "switch"]
 
+# all that is ours is imported before the clock starts
 _START = """
-import time
-started = time.perf_counter()
+import sys, time
+import numpy as np
 from dispatch_xp.backends import get
-baseline = time.perf_counter()
-get({name!r}).start()
-print(time.perf_counter() - baseline)
+from dispatch_xp.call import Call
+from dispatch_xp.execution import execute
+from dispatch_xp.operations import OPERATIONS
+backend, x = get(sys.argv[1]), np.ones(8, dtype=np.float32)
+call = Call(OPERATIONS["exp"], x.dtype, (x.shape,), arrays=(x,))
+started = time.perf_counter()
+backend.start()
+if "exp" in backend.operations():
+    execute(backend, call)
+print(time.perf_counter() - started)
 """
 
 
 def startup(backend: Backend) -> float:
-    """Return the seconds that importing and starting a backend takes in a fresh process."""
+    """Return the seconds from nothing to a backend's first result, in a fresh process.
+
+    Raises
+    ------
+    Failure
+        If it doesn't get that far there: a start that can't be measured is not free.
+    """
     if not backend.modules:
         return 0.0
-    done = subprocess.run(
-        [sys.executable, "-c", _START.format(name=backend.name)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    # the child finds what this process found, installed or not
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p or os.curdir for p in sys.path)}
     try:
+        done = subprocess.run(
+            [sys.executable, "-c", _START, backend.name],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+            env=environment,
+        )
         return float(done.stdout.split()[-1])
-    except (IndexError, ValueError):
-        return 0.0
+    except subprocess.CalledProcessError as error:
+        lines = str(error.stderr).strip().splitlines()
+        raise Failure(
+            f"it does not start in a fresh process: {lines[-1] if lines else ''}"
+        ) from error
+    except (subprocess.TimeoutExpired, IndexError, ValueError) as error:
+        raise Failure(f"its start in a fresh process could not be timed: {error}") from error
 
 
 def copies(backend: Backend, largest: int = 64_000_000) -> tuple[Copy | None, Copy | None]:

@@ -42,7 +42,7 @@ class Depth:
 
 
 DEPTHS = {
-    "quick": Depth(45.0, (0.5e-3, 4e-3, 20e-3), 2, ("float64", "float32")),
+    "quick": Depth(52.0, (0.5e-3, 4e-3, 20e-3), 2, ("float64", "float32")),
     "default": Depth(
         270.0, (1e-3, 10e-3, 60e-3, 250e-3), 3, ("float64", "float32", "complex128", "complex64")
     ),

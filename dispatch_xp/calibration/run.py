@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from dispatch_xp import backends as registry
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.calibration.overheads import copies, startup, switch
 from dispatch_xp.calibration.plan import DEPTHS, Case, Depth, Task, tasks
-from dispatch_xp.calibration.timing import Failure, on_backend, on_reference
+from dispatch_xp.calibration.timing import Failure, on_backend, on_device, on_reference
 from dispatch_xp.config import Settings
 from dispatch_xp.curve import Point
 from dispatch_xp.decision import REFERENCE
-from dispatch_xp.errors import BackendUnavailable, Unsupported
-from dispatch_xp.operations import Workload
-from dispatch_xp.profile import BackendProfile, Points, Profile, this_machine
+from dispatch_xp.operations import Workload, contraction, linalg
+from dispatch_xp.profile import BackendProfile, Points, Profile, cores, this_machine
 from dispatch_xp.state import CURRENT, QUIET
 
 __all__ = ["Progress", "calibrate"]
 
+T = TypeVar("T")
+
 _GROWTH = 4.0
+_BUDGET = 2e-3
+_TOGETHER = 24
+_TOGETHER_BYTES = 512 * 2**20
+_BLAS = frozenset(row.name for row in (*contraction.ROWS, *linalg.ROWS))
+# OpenBLAS spins for 2^26 cycles after a call, OpenMP for a millisecond or so
+_REST_BLAS, _REST = 0.03, 0.003
+_LOADED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,12 @@ class _Measured:
     workload: Workload
     elements: int
     times: dict[str, float] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+
+
+def _groups(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), _TOGETHER):
+        yield items[start : start + _TOGETHER]
 
 
 def calibrate(
@@ -121,6 +137,9 @@ class _Run:
 
     def prepare(self, names: Sequence[str]) -> None:
         """Start the backends and measure what they cost besides computing."""
+        load, there = (os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0), cores()
+        if load > _LOADED * there:
+            self.notes.append(f"the machine was busy: a load of {load:.1f} on {there} cores")
         for name in names:
             backend = registry.get(name)
             availability = backend.probe()
@@ -128,47 +147,54 @@ class _Run:
                 self.notes.append(f"{name}: {availability.reason}")
                 continue
             self.tell(f"starting {name}")
-            begin = startup(backend)
             try:
-                backend.start()
-                change = switch(backend)
-                copy_in, copy_out = copies(backend)
-            except BackendUnavailable as error:
+                self._prepare(backend, availability.description)
+            except Exception as error:  # a library's own, of whatever class
                 self.notes.append(f"{name}: {error}")
-                continue
-            self.backends.append(backend)
-            self.figures[name] = BackendProfile(
-                availability.description, begin, change, copy_in, copy_out
-            )
+
+    def _prepare(self, backend: Backend, description: str) -> None:
+        started = time.perf_counter()
+        backend.start()
+        here = time.perf_counter() - started
+        try:
+            begin = startup(backend)
+        except Failure as failure:
+            self.notes.append(f"{backend.name}: {failure}; its start took {here:.2g} s here")
+            begin = here
+        change = switch(backend)
+        copy_in, copy_out = copies(backend)
+        self.backends.append(backend)
+        self.figures[backend.name] = BackendProfile(description, begin, change, copy_in, copy_out)
 
     def measure(self, todo: list[Task]) -> None:
         """Measure in passes, each up to a larger size; then again, as often as time allows."""
         todo = [t for t in todo if any(t.operation.name in b.operations() for b in self.backends)]
         for cap in self.plan.caps:
-            for task in todo:
-                if self.left() <= 0:
-                    return
-                self._extend(task, cap)
+            for group in _groups(todo):
+                while self.left() > 0:
+                    wave = [(task, size) for task in group if (size := self._next(task, cap))]
+                    if not wave:
+                        break
+                    self._together(wave)
         for _ in range(self.plan.rounds - 1):
-            for point in list(self.measured.values()):
+            for again in _groups([(m.task, m.size) for m in self.measured.values()]):
                 if self.left() <= 0:
                     return
-                self._point(point.task, point.size)
+                self._together(again)
 
-    def _extend(self, task: Task, cap: float) -> None:
-        """Measure a task's next sizes as long as the reference needs no longer than `cap`."""
-        while task.sizes and self.left() > 0:
+    def _next(self, task: Task, cap: float) -> int | None:
+        """Return a task's next size, if the reference needs no longer than `cap` for it."""
+        while task.sizes:
             size = task.sizes[0]
             predicted, known = self._expected(task, size)
             if predicted > cap:
-                return
+                return None
             task.sizes.pop(0)
             # sizes so close that the last point says it all are passed over
             if known and predicted < _GROWTH * known and len(task.sizes) > 0 and known < cap / 8:
                 continue
-            self.tell(task.label)
-            if not self._point(task, size):
-                task.sizes.clear()
+            return size
+        return None
 
     def _expected(self, task: Task, size: int) -> tuple[float, float]:
         """Return the reference's expected seconds for a size, and those of the largest known."""
@@ -179,37 +205,76 @@ class _Run:
         power = 1.0 if task.problem.unit.startswith(("elements", "matrices")) else 2.5
         return last.times[REFERENCE] * (size / last.size) ** power, last.times[REFERENCE]
 
-    def _point(self, task: Task, size: int) -> bool:
-        """Measure one size on the reference and on every backend that takes it."""
+    def _together(self, wave: Sequence[tuple[Task, int]]) -> None:
+        """Measure several points, each backend in turn on all of them: their threads collide."""
+        made: list[tuple[Case, _Measured]] = []
+        held = 0
+        for position, (task, size) in enumerate(wave):
+            if self.left() <= 0:
+                return
+            self.tell(task.label)
+            case = self._case(task, size)
+            if case is not None:
+                made.append((case, self._point(task, size, case)))
+                held += case.call.workload.bytes_in
+            if held > _TOGETHER_BYTES or position == len(wave) - 1:
+                self._measure(made)
+                made, held = [], 0
+
+    def _case(self, task: Task, size: int) -> Case | None:
         try:
             case = task.case(size)
-        except (Unsupported, MemoryError) as error:
-            self.notes.append(f"{task.label} {size}: {error}")
-            return False
-        takers = [
-            backend
-            for backend in self.backends
-            if task.operation.name in backend.operations() and not backend.refuses(case.call)
-        ]
-        if not takers:
-            return False
-        point = self.measured.get((id(task), size))
-        if point is None:
-            call = case.call
-            key = (call.operation.name, call.layout, call.dtype.name)
-            point = _Measured(task, size, key, call.workload, case.elements)
-            self.measured[id(task), size] = point
-        budget = 2e-3
-        self._keep(point, REFERENCE, on_reference(case, budget))
-        for backend in takers:
-            self._on(backend, case, point, budget)
-        return True
+        except Exception as error:  # of a library that makes the arguments, or of ours: Unsupported
+            self._drop(task, size, str(error))
+            return None
+        if not self._takers(case):
+            task.sizes.clear()
+            return None
+        return case
 
-    def _on(self, backend: Backend, case: Case, point: _Measured, budget: float) -> None:
+    def _takers(self, case: Case) -> list[Backend]:
+        name = case.call.operation.name
+        return [b for b in self.backends if name in b.operations() and not b.refuses(case.call)]
+
+    def _point(self, task: Task, size: int, case: Case) -> _Measured:
+        call = case.call
+        key = (call.operation.name, call.layout, call.dtype.name)
+        new = _Measured(task, size, key, call.workload, case.elements)
+        return self.measured.setdefault((id(task), size), new)
+
+    def _measure(self, made: Sequence[tuple[Case, _Measured]]) -> None:
+        rest = _REST
+        for case, point in made:
+            if self.left() <= 0:
+                return
+            try:
+                self._keep(point, REFERENCE, on_reference(case, _BUDGET))
+            except Exception as error:  # the reference's own: there is nothing to compare with
+                self._drop(point.task, point.size, str(error))
+                self.measured.pop((id(point.task), point.size), None)
+            if case.call.operation.name in _BLAS:
+                rest = _REST_BLAS
+        for backend in self.backends:
+            mine = [pair for pair in made if backend in self._takers(pair[0])]
+            if mine:
+                time.sleep(rest)
+                rest = _REST
+            for case, point in mine:
+                known = REFERENCE in point.times and backend.name not in point.failed
+                if known and self.left() > 0:
+                    self._on(backend, case, point)
+
+    def _drop(self, task: Task, size: int, why: str) -> None:
+        task.sizes.clear()
+        self.notes.append(f"{task.label} {size}: {why}")
+
+    def _on(self, backend: Backend, case: Case, point: _Measured) -> None:
+        measure = on_backend if backend.shares_host_memory else on_device
         try:
-            self._keep(point, backend.name, on_backend(case, backend, self.settings, budget))
-        except Failure as failure:
+            self._keep(point, backend.name, measure(case, backend, self.settings, _BUDGET))
+        except Exception as failure:  # a failed call is never a fast call
             point.times.pop(backend.name, None)
+            point.failed.add(backend.name)
             self.notes.append(f"{point.task.label} {point.size} on {backend.name}: {failure}")
 
     @staticmethod

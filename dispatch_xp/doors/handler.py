@@ -16,13 +16,15 @@ __all__ = ["Handler", "handler"]
 Handler = Callable[..., Outcome | None]
 
 
-def handler(function: Function) -> Handler:
+def handler(function: Function, *, anywhere: bool = False) -> Handler:
     """Return what a door calls with the user's arguments.
 
     Parameters
     ----------
     function : Function
         The function behind the door.
+    anywhere : bool
+        Whether arrays may come by keyword or within a tuple, and not by position alone.
 
     Returns
     -------
@@ -40,25 +42,21 @@ def handler(function: Function) -> Handler:
             state = process.default
             if state is None:
                 return None
-        if state is quiet:
+        elif state is quiet:
             return None
         limit = state.limits[path]
         for x in args:
             if type(x) is ndarray and x.size >= limit:
                 return consider(state, function, args, kwargs)
-        if limit > 0 and not kwargs:
-            return None
-        # containers and keywords are rare: look into them only where an array can hide
-        if limit == 0 or any(type(x) is ndarray and x.size >= limit for x in _inside(args, kwargs)):
+        if limit == 0.0 or (anywhere and _hidden(args, kwargs, limit)):
             return consider(state, function, args, kwargs)
         return None
 
     return handle
 
 
-def _inside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    found = list(kwargs.values())
-    for x in (*args, *kwargs.values()):
-        if type(x) is tuple:
-            found.extend(x)
-    return found
+def _hidden(args: tuple[Any, ...], kwargs: dict[str, Any], limit: float) -> bool:
+    """Whether a large array came by keyword or within a tuple."""
+    values = (*args, *kwargs.values())
+    inside = (x for value in values if type(value) is tuple for x in value)
+    return any(type(x) is np.ndarray and x.size >= limit for x in (*kwargs.values(), *inside))

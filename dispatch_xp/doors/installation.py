@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 
 from dispatch_xp.doors import ufuncs
 from dispatch_xp.doors.code import copy_of, swap_code
+from dispatch_xp.doors.cupyx_table import CupyxTable
 from dispatch_xp.doors.dispatcher import swap_implementation
 from dispatch_xp.doors.handler import handler
 from dispatch_xp.doors.multimethods import multimethod
@@ -27,6 +29,7 @@ _MODULES = (
     "numpy.fft",
     "scipy.linalg",
 )
+_WITH_TUPLES = ("scipy.linalg.lu_solve", "scipy.linalg.cho_solve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class Installation:
         self.ufuncs = ufuncs.UfuncDoor()
         self._undo: list[Callable[[], None]] = []
         self._counts: dict[str, int] = {}
+        self._methods: dict[Any, tuple[Any, Any]] = {}
+        self._cupyx = CupyxTable()
         self._lock = threading.RLock()
 
     def install(self) -> None:
@@ -67,6 +72,7 @@ class Installation:
                     module, _, name = path.rpartition(".")
                     if module in _MODULES:
                         self._install_function(path, module, name)
+                self._cupyx.install(self._methods)
                 self.ufuncs.install()
             except BaseException:
                 self._take_down()
@@ -87,6 +93,8 @@ class Installation:
 
     def _take_down(self) -> None:
         self.ufuncs.uninstall()
+        self._cupyx.uninstall()
+        self._methods.clear()
         while self._undo:
             self._undo.pop()()
         self._counts.clear()
@@ -99,13 +107,20 @@ class Installation:
             return
         if isinstance(found, np.ufunc):
             return  # its loops have the door
-        handle = handler(FUNCTIONS[path])
         beneath = getattr(found, "_implementation", found)
+        # with a signature of its own, a door hands arrays on by position
+        code = getattr(beneath, "__code__", None)
+        anywhere = path in _WITH_TUPLES or (
+            code is not None and bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        )
+        handle = handler(FUNCTIONS[path], anywhere=anywhere)
         try:
             if isinstance(beneath, FunctionType):
                 reference: Callable[..., Any] = copy_of(beneath)
                 if module == "scipy.linalg":
-                    reference = multimethod(reference)
+                    method = multimethod(reference)
+                    self._methods[method] = (beneath, reference)
+                    reference = method
                 undo = swap_code(beneath, handle, reference)
             else:
                 _, undo = swap_implementation(name, found, handle)

@@ -17,6 +17,7 @@ from dispatch_xp.functions.operand import (
     operand,
     request,
     scalar,
+    stack_order,
 )
 from dispatch_xp.operations.contraction import einsum_sizes
 from dispatch_xp.reasons import Reason
@@ -80,14 +81,17 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Request:
         raise Unsupported(Reason.ARGUMENT, f"axis={axis!r:.40}")
     if a.shape[-1] != b.shape[-1]:
         raise Unsupported(Reason.INVALID, f"shapes {a.shape} and {b.shape}")
-    return request("vecdot", (a, b), dtype, lambda r: scalar(r[0], dtype))
+    order = stack_order(0, (a, 1), (b, 1))
+    return request("vecdot", (a, b), dtype, lambda r: scalar(r[0], dtype, order))
 
 
 def matmul(x1: Any, x2: Any, /) -> Request:
     a, b, dtype = _pair(x1, x2)
     if a.shape[-1] != b.shape[max(b.ndim - 2, 0)]:
         raise Unsupported(Reason.INVALID, f"shapes {a.shape} and {b.shape}")
-    return request("matmul", (a, b), dtype, lambda r: scalar(r[0], dtype))
+    core = min(a.ndim, 2) + min(b.ndim, 2) - 2
+    order = stack_order(core, (a, min(a.ndim, 2)), (b, min(b.ndim, 2)))
+    return request("matmul", (a, b), dtype, lambda r: scalar(r[0], dtype, order))
 
 
 def outer(a: Any, b: Any, out: Any = None) -> Request:

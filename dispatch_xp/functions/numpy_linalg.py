@@ -195,22 +195,24 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Request:
     )
 
 
-def _real_if_close(values: npt.NDArray[Any], *others: Any) -> tuple[Any, ...]:
-    """Drop the imaginary parts if no eigenvalue has one, as NumPy does for real input."""
-    if values.dtype.kind == "c" and not values.imag.any():
-        return tuple(x.real for x in (values, *others))
-    return (values, *others)
+def _real_if_all(
+    a: npt.NDArray[Any], result: np.dtype[Any], values: npt.NDArray[Any], *others: Any
+) -> list[Any]:
+    """Return eigenvalues, and vectors, as NumPy does: views of the real parts if all are real."""
+    compute = np.dtype(np.complex128)
+    parts = [_give(x, compute, a) for x in (values, *others)]
+    cast = np.dtype(result.char.upper())
+    if result.kind != "c" and not parts[0].imag.any():
+        cast, parts = result, [x.real for x in parts]
+    return [x.astype(cast, copy=False) for x in parts]
 
 
 def eig(a: Any) -> Request:
     a = matrix(a, square=True)
     compute, result = _dtypes(a)
-    cast = np.dtype(result.char.upper())
 
     def finish(r: Results) -> Any:
-        w, v = r if result.kind == "c" else _real_if_close(*r)
-        dtype = cast if w.dtype.kind == "c" else result
-        return _RESULTS["EigResult"](_give(w, dtype, a), _give(v, dtype, a))
+        return _RESULTS["EigResult"](*_real_if_all(a, result, *r))
 
     return request("linalg.eig", (a,), compute, finish, native=result)
 
@@ -218,13 +220,13 @@ def eig(a: Any) -> Request:
 def eigvals(a: Any) -> Request:
     a = matrix(a, square=True)
     compute, result = _dtypes(a)
-    cast = np.dtype(result.char.upper())
-
-    def finish(r: Results) -> Any:
-        (w,) = (r[0],) if result.kind == "c" else _real_if_close(r[0])
-        return _give(w, cast if w.dtype.kind == "c" else result, a)
-
-    return request("linalg.eigvals", (a,), compute, finish, native=result)
+    return request(
+        "linalg.eigvals",
+        (a,),
+        compute,
+        lambda r: _real_if_all(a, result, r[0])[0],
+        native=result,
+    )
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_VALUE) -> Request:
@@ -297,6 +299,9 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         else:
             relative = max(a.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else rtol
             cutoff = s.max(axis=-1, keepdims=True) * np.asarray(relative)[..., np.newaxis]
+        rounding = max(a.shape[-2:]) * np.finfo(s.dtype).eps * s.max(axis=-1, keepdims=True)
+        if (np.abs(s - cutoff) < rounding).any():
+            raise Unsupported(Reason.ILL_CONDITIONED, "the rank is a matter of rounding")
         return np.count_nonzero(s > cutoff, axis=-1)
 
     return request("linalg.matrix_rank", (a,), compute, finish, native=result)

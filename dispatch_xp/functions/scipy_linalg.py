@@ -28,10 +28,14 @@ __all__ = ["FUNCTIONS"]
 Array = npt.NDArray[Any]
 
 
-def _dtype(*arrays: Array) -> np.dtype[Any]:
+_SINGLE = "?bBhHfF"
+"""What SciPy's LAPACK wrappers compute in single precision: integers of 16 bits fit into it."""
+
+
+def _dtype(*arrays: Array, single: str = _SINGLE) -> np.dtype[Any]:
     """Return the LAPACK dtype of the arguments: single only if all are."""
     is_complex = any(a.dtype.kind == "c" for a in arrays)
-    if all(a.dtype.char in "fF" for a in arrays):
+    if all(a.dtype.char in single for a in arrays):
         return np.dtype(np.complex64 if is_complex else np.float32)
     return np.dtype(np.complex128 if is_complex else np.float64)
 
@@ -87,7 +91,8 @@ def solve(
     a, _ = _square(a)
     b = _right_hand_side(len(a), b)
     _dense(a, assume_a)
-    dtype = _dtype(a, b)
+    integers = a.dtype.kind in "biu" and b.dtype.kind in "biu"
+    dtype = np.dtype(np.float64) if integers else _dtype(a, b)
     return request(
         "linalg.solve", (a, b), dtype, lambda r: deliver(r[0], dtype), {"well_conditioned": True}
     )
@@ -296,6 +301,15 @@ def pinv(
     return request("linalg.pinv", (a,), dtype, lambda r: deliver(r[0], dtype, "F"), options)
 
 
+def _top_rows(x: Array, rows: int, dtype: np.dtype[Any]) -> Array:
+    """Return a solution as what LAPACK makes of the right-hand side: its first rows."""
+    if x.ndim == 1 or rows <= len(x):
+        return deliver(x, dtype, "F")
+    whole = np.zeros((rows, x.shape[1]), dtype=dtype, order="F")
+    whole[: len(x)] = x
+    return whole[: len(x)]
+
+
 def lstsq(
     a: Any,
     b: Any,
@@ -324,7 +338,7 @@ def lstsq(
         residuals: Array = np.asarray([], dtype=dtype)
         if rank == n and m > n:
             residuals = np.sum(np.abs(a @ x - b) ** 2, axis=0).astype(_real(dtype))
-        return deliver(x, dtype, "F"), residuals, rank, deliver(s, _real(dtype))
+        return _top_rows(x, m, dtype), residuals, rank, deliver(s, _real(dtype))
 
     return request("linalg.lstsq", (a, b), dtype, finish, {"rcond": float(cond)})
 
@@ -345,9 +359,9 @@ def lu(
         if permute_l:
             return deliver(p.astype(dtype) @ lower, dtype), deliver(upper, dtype)
         if p_indices:
-            permutation: Any = np.argmax(p, axis=1).astype(np.int32)
+            permutation: Any = np.argmax(p.real, axis=1).astype(np.int32)
         else:
-            permutation = deliver(p, _real(dtype))
+            permutation = deliver(p.real, _real(dtype))
         return permutation, deliver(lower, dtype), deliver(upper, dtype)
 
     return request("linalg.lu", (a,), dtype, finish)
@@ -455,8 +469,9 @@ def cho_solve(
 
 
 def expm(A: Any) -> Request:
-    a, dtype = _square(A)
+    a, _ = _square(A)
     _dense(a, None)
+    dtype = _dtype(a, single="fF")
     return request("linalg.expm", (a,), dtype, lambda r: deliver(r[0], dtype))
 
 
@@ -469,7 +484,8 @@ def schur(
     check_finite: bool = True,
 ) -> Request:
     only_default(output=(output, "real"), lwork=(lwork, None), sort=(sort, None))
-    a, dtype = _square(a)
+    a, _ = _square(a)
+    dtype = _dtype(a, single="?fF")
     return request(
         "linalg.schur",
         (a,),
@@ -482,6 +498,8 @@ def hessenberg(
     a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Request:
     a, dtype = _square(a)
+    if len(a) < 3:
+        raise Unsupported(Reason.SHAPE, "already of that form")
 
     def finish(r: Results) -> Any:
         h = deliver(r[0], dtype)

@@ -187,4 +187,7 @@ class Operation:
 
 def broadcast(*shapes: Shape) -> Shape:
     """Return the shape that NumPy's broadcasting rules give, as a tuple of int."""
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
     return tuple(int(n) for n in np.broadcast_shapes(*shapes))

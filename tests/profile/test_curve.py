@@ -1,0 +1,85 @@
+"""Between two points the rate is log-log linear, outside it is flat; it is always positive."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dispatch_xp.curve import Curve, Point
+
+positive = st.floats(1e-6, 1e15)
+seconds = st.floats(1e-9, 1e5)
+points = st.lists(
+    st.builds(Point, positive, seconds, st.integers(1, 10**9)), min_size=1, max_size=8
+)
+
+
+@given(points, st.floats(0, 1e18))
+def test_every_prediction_is_positive_and_finite(measured, work):
+    rate = Curve(measured).rate(work)
+    assert 0 < rate < math.inf
+
+
+@given(points)
+def test_the_measured_points_come_back(measured):
+    curve = Curve(measured)
+    for point in curve.points:
+        assert curve.seconds(point.work) == pytest.approx(point.seconds, rel=1e-6)
+
+
+@given(points, st.floats(1, 1e6))
+def test_the_rate_is_flat_outside(measured, factor):
+    curve = Curve(measured)
+    first, last = curve.points[0].work, curve.points[-1].work
+    assert curve.rate(first / factor) == pytest.approx(curve.rate(first))
+    assert curve.rate(last * factor) == pytest.approx(curve.rate(last))
+
+
+@given(points, st.floats(0, 1), st.floats(0, 1))
+def test_the_rate_is_monotone_between_neighbours(measured, one, other):
+    curve = Curve(measured)
+    for a, b in zip(curve.points, curve.points[1:], strict=False):
+        low, high = sorted((one, other))
+        at = [a.work * (b.work / a.work) ** share for share in (low, high)]
+        rates = [curve.rate(work) for work in at]
+        ends = (curve.rate(a.work), curve.rate(b.work))
+        rising = ends[0] <= ends[1]
+        slack = 1 + 1e-6
+        assert rates[0] <= rates[1] * slack if rising else rates[1] <= rates[0] * slack
+        assert all(min(ends) / slack <= rate <= max(ends) * slack for rate in rates)
+
+
+@given(points, positive, positive)
+def test_the_time_is_proportional_to_the_operations(measured, work, flops):
+    curve = Curve(measured)
+    assert curve.seconds(work, flops) == pytest.approx(flops / curve.rate(work))
+
+
+@given(points)
+def test_the_order_of_the_points_does_not_matter(measured):
+    there, back = Curve(measured), Curve(reversed(measured))
+    assert [(p.work, p.seconds) for p in there.points] == [(p.work, p.seconds) for p in back.points]
+
+
+def test_of_two_measurements_of_the_same_work_the_faster_counts():
+    curve = Curve([Point(10.0, 2.0, 1), Point(10.0, 1.0, 1)])
+    assert curve.seconds(10.0) == pytest.approx(1.0)
+
+
+def test_works_that_a_logarithm_cannot_tell_apart():
+    work = 1e15
+    curve = Curve([Point(work, 1.0, 1), Point(math.nextafter(work, 2e15), 2.0, 1)])
+    assert 0 < curve.rate(work) < math.inf
+
+
+@pytest.mark.parametrize(
+    "point", [Point(0.0, 1.0, 1), Point(1.0, 0.0, 1), Point(1.0, -1.0, 1), Point(1e308, 1e-308, 1)]
+)
+def test_what_is_no_measurement_is_refused(point):
+    with pytest.raises(ValueError, match="not a measurement"):
+        Curve([point])
+    with pytest.raises(ValueError, match="at least one"):
+        Curve([])
