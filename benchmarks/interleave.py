@@ -6,17 +6,17 @@ import statistics
 import timeit
 from collections.abc import Callable
 
-__all__ = ["medians"]
+__all__ = ["medians", "rounds_of"]
 
 
-def medians(
+def rounds_of(
     variants: dict[str, Callable[[], object]],
     *,
     rounds: int = 15,
     seconds: float = 0.02,
     around: dict[str, Callable[[], object]] | None = None,
-) -> dict[str, float]:
-    """Return the median seconds of one call of each variant.
+) -> dict[str, list[float]]:
+    """Return the seconds of one call of each variant, round by round.
 
     Parameters
     ----------
@@ -44,6 +44,18 @@ def medians(
                 function()
                 total = timeit.timeit(function, number=counts[name])
             times[name].append(total / counts[name])
+    return times
+
+
+def medians(
+    variants: dict[str, Callable[[], object]],
+    *,
+    rounds: int = 15,
+    seconds: float = 0.02,
+    around: dict[str, Callable[[], object]] | None = None,
+) -> dict[str, float]:
+    """Return the median seconds of one call of each variant; arguments as :func:`rounds_of`."""
+    times = rounds_of(variants, rounds=rounds, seconds=seconds, around=around)
     return {name: statistics.median(values) for name, values in times.items()}
 
 

@@ -53,7 +53,8 @@ class Curve:
             raise ValueError("a curve needs at least one point")
         self.points = tuple(fastest[work] for work in sorted(fastest))
         for point in self.points:
-            if not (point.work > 0 and point.seconds > 0 and math.isfinite(point.seconds)):
+            positive = point.work > 0 and point.seconds > 0
+            if not (positive and 0 < point.work / point.seconds < math.inf):
                 raise ValueError(f"not a measurement: {point}")
         self._works = [math.log(p.work) for p in self.points]
         self._rates = [math.log(p.work / p.seconds) for p in self.points]

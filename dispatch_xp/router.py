@@ -145,7 +145,7 @@ def consider(
             return Outcome(state, function.path, call, decision)
         results = run(state, backend, call, function.path)
         if not isinstance(results, Decision):
-            finished = _finish(request, results)
+            finished = _finish(state, backend, request, results, function.path)
             if not isinstance(finished, Decision):
                 outcome = Outcome(state, function.path, call, decision)
                 seconds = perf_counter() - started
@@ -171,16 +171,23 @@ def _bind(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return function.bind(*args, **kwargs)
     except Unsupported as refusal:
         return stay(refusal.reason, refusal.detail)
-    except (TypeError, ValueError) as error:
-        # the reference says it better
-        return stay(Reason.INVALID, str(error))
+    except Exception as error:
+        # most often the arguments are wrong, and the reference says it better; where it accepts
+        # them, the mistake is ours, and Outcome.finish tells those who asked to be told
+        return stay(Reason.INVALID, f"{type(error).__name__}: {error}")
 
 
-def _finish(request: Request, results: Results) -> Any:
+def _finish(
+    state: State, backend: Backend, request: Request, results: Results, function: str
+) -> Any:
     try:
         return request.finish(results)
     except Unsupported as refusal:
         return stay(refusal.reason, refusal.detail)
+    except Exception as error:
+        state.health.failed(backend.name, request.call)
+        detail = f"finish: {type(error).__name__}: {error}"
+        return _failed(state, backend, function, detail, error)
 
 
 def decide(state: State, call: Call) -> tuple[Decision, Backend | None]:

@@ -254,13 +254,13 @@ class CostModelPolicy(Policy):
     def _curve(self, key: _Key, backend: str) -> Curve | None:
         """Return the curve that predicts a layout on a backend.
 
-        Another layout of the operation has to do where neither the reference nor the backend was
-        measured in the layout itself; where one of them was, the two could not be compared.
+        Another layout of the operation has to do where nothing was measured in the layout itself;
+        where one side was, the two could not be compared.
         """
         assert self.profile is not None
         curves = self.profile.curves
-        own = curves.get(key, {})
-        if REFERENCE in own or backend in own:
+        own = curves.get(key)
+        if own:
             return own.get(backend)
         stand_in = self._stand_ins.get(key)
         if stand_in is None:

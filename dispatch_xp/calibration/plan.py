@@ -134,6 +134,28 @@ def _tries(operation: Operation, problem: Problem) -> tuple[str, ...]:
     return (problem.function, operation.scipy) if same and operation.scipy else (problem.function,)
 
 
+def _task(
+    operation: Operation, problem: Problem, dtype: np.dtype[Any], dtypes: Sequence[str]
+) -> Task | None:
+    """Return the task of a problem in a dtype, or in the one that it is computed in.
+
+    ``irfft`` of real numbers, for one, is computed in complex ones.
+    """
+    for function in _tries(operation, problem):
+        for asked in (dtype, None):
+            task = Task(operation, problem, asked or dtype, function, list(problem.sizes))
+            try:
+                call = task.case(problem.sizes[0]).call
+                if asked is None and call.dtype.name not in dtypes:
+                    task.dtype = call.dtype
+                    call = task.case(problem.sizes[0]).call
+            except Unsupported:
+                break
+            if call.dtype == task.dtype and call.operation is operation:
+                return task
+    return None
+
+
 def tasks(
     operations: Sequence[str] | None, dtypes: Sequence[str], layouts: Sequence[str] | None = None
 ) -> list[Task]:
@@ -155,15 +177,9 @@ def tasks(
             if layouts is not None and problem.layout not in layouts:
                 continue
             for dtype in _dtypes(operation, dtypes):
-                for function in _tries(operation, problem):
-                    task = Task(operation, problem, dtype, function, list(problem.sizes))
-                    try:
-                        call = task.case(problem.sizes[0]).call
-                    except Unsupported:
-                        continue
-                    if call.dtype == dtype and call.operation is operation:
-                        found.setdefault((name, call.layout, dtype.name), task)
-                        break
+                task = _task(operation, problem, dtype, dtypes)
+                if task is not None:
+                    found.setdefault((name, problem.layout, task.dtype.name), task)
     # every operation's first dtype before the others, so that a deadline cuts evenly
     order = {dtype: position for position, dtype in enumerate(dtypes)}
     return sorted(found.values(), key=lambda task: order.get(task.dtype.name, 0))

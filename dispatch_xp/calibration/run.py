@@ -161,8 +161,12 @@ class _Run:
         except Failure as failure:
             self.notes.append(f"{backend.name}: {failure}; its start took {here:.2g} s here")
             begin = here
-        change = switch(backend)
         copy_in, copy_out = copies(backend)
+        try:
+            change = switch(backend)
+        except Exception as error:  # its curves will say the same
+            self.notes.append(f"{backend.name}: changing to it could not be timed: {error}")
+            change = 0.0
         self.backends.append(backend)
         self.figures[backend.name] = BackendProfile(description, begin, change, copy_in, copy_out)
 

@@ -13,18 +13,18 @@ from dispatch_xp.state import CURRENT, PROCESS, QUIET
 
 __all__ = ["Handler", "handler"]
 
+_WITH_TUPLES = frozenset({"scipy.linalg.lu_solve", "scipy.linalg.cho_solve"})
+
 Handler = Callable[..., Outcome | None]
 
 
-def handler(function: Function, *, anywhere: bool = False) -> Handler:
+def handler(function: Function) -> Handler:
     """Return what a door calls with the user's arguments.
 
     Parameters
     ----------
     function : Function
         The function behind the door.
-    anywhere : bool
-        Whether arrays may come by keyword or within a tuple, and not by position alone.
 
     Returns
     -------
@@ -35,6 +35,7 @@ def handler(function: Function, *, anywhere: bool = False) -> Handler:
     path = function.path
     get = CURRENT.get
     process, quiet, ndarray = PROCESS, QUIET, np.ndarray
+    tuples = path in _WITH_TUPLES
 
     def handle(*args: Any, **kwargs: Any) -> Outcome | None:
         state = get()
@@ -48,15 +49,17 @@ def handler(function: Function, *, anywhere: bool = False) -> Handler:
         for x in args:
             if type(x) is ndarray and x.size >= limit:
                 return consider(state, function, args, kwargs)
-        if limit == 0.0 or (anywhere and _hidden(args, kwargs, limit)):
+        for x in kwargs.values():
+            if type(x) is ndarray and x.size >= limit:
+                return consider(state, function, args, kwargs)
+        if limit == 0.0 or (tuples and _within(args, kwargs) >= limit):
             return consider(state, function, args, kwargs)
         return None
 
     return handle
 
 
-def _hidden(args: tuple[Any, ...], kwargs: dict[str, Any], limit: float) -> bool:
-    """Whether a large array came by keyword or within a tuple."""
-    values = (*args, *kwargs.values())
-    inside = (x for value in values if type(value) is tuple for x in value)
-    return any(type(x) is np.ndarray and x.size >= limit for x in (*kwargs.values(), *inside))
+def _within(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """Return the size of the largest array within a tuple."""
+    tuples = (value for value in (*args, *kwargs.values()) if type(value) is tuple)
+    return max((x.size for t in tuples for x in t if type(x) is np.ndarray), default=0)

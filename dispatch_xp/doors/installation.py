@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +28,6 @@ _MODULES = (
     "numpy.fft",
     "scipy.linalg",
 )
-_WITH_TUPLES = ("scipy.linalg.lu_solve", "scipy.linalg.cho_solve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +106,7 @@ class Installation:
         if isinstance(found, np.ufunc):
             return  # its loops have the door
         beneath = getattr(found, "_implementation", found)
-        # with a signature of its own, a door hands arrays on by position
-        code = getattr(beneath, "__code__", None)
-        anywhere = path in _WITH_TUPLES or (
-            code is not None and bool(code.co_flags & inspect.CO_VARKEYWORDS)
-        )
-        handle = handler(FUNCTIONS[path], anywhere=anywhere)
+        handle = handler(FUNCTIONS[path])
         try:
             if isinstance(beneath, FunctionType):
                 reference: Callable[..., Any] = copy_of(beneath)

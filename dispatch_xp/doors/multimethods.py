@@ -72,7 +72,7 @@ class UarrayBackend:
         self._default = default
         prefix = f"{module}."
         self._functions = {
-            path.removeprefix(prefix): (function, handler(function, anywhere=True))
+            path.removeprefix(prefix): (function, handler(function))
             for path, function in FUNCTIONS.items()
             if path.startswith(prefix)
         }

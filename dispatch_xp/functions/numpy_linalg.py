@@ -62,7 +62,7 @@ def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def _give(x: npt.NDArray[Any], dtype: Any, *stacks: npt.NDArray[Any]) -> Any:
     """Return a result as ``numpy.linalg`` does: a stack in the order of the stacks given."""
     if all(a.ndim < 4 for a in stacks):
-        return scalar(x, dtype)
+        return scalar(np.asarray(x), dtype)
     core = x.ndim - max(a.ndim - 2 for a in stacks)
     return scalar(x, dtype, stack_order(core, *((a, 2) for a in stacks)))
 
@@ -275,7 +275,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Request:
             residuals = np.sum(np.abs(difference) ** 2, axis=0)
         return (
             deliver(x, result),
-            residuals.astype(_real(result)),
+            deliver(residuals, _real(result)),
             np.int32(rank),
             deliver(s, _real(result)),
         )
@@ -293,7 +293,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         raise Unsupported(Reason.ARGUMENT, "a tolerance per matrix")
 
     def finish(r: Results) -> Any:
-        s = r[0].astype(_real(result))
+        s = deliver(r[0], _real(result))
         if tol is not None:
             cutoff = np.asarray(tol)[..., np.newaxis]
         else:
@@ -302,7 +302,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         rounding = max(a.shape[-2:]) * np.finfo(s.dtype).eps * s.max(axis=-1, keepdims=True)
         if (np.abs(s - cutoff) < rounding).any():
             raise Unsupported(Reason.ILL_CONDITIONED, "the rank is a matter of rounding")
-        return np.count_nonzero(s > cutoff, axis=-1)
+        return _give(np.count_nonzero(s > cutoff, axis=-1), np.dtype(np.intp), a)
 
     return request("linalg.matrix_rank", (a,), compute, finish, native=result)
 
@@ -314,7 +314,7 @@ def cond(x: Any, p: Any = None) -> Request:
     compute, result = _dtypes(a)
 
     def finish(r: Results) -> Any:
-        s = r[0].astype(_real(result))
+        s = deliver(r[0], _real(result))
         with np.errstate(all="ignore"):
             ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         if not np.isfinite(ratio).all():

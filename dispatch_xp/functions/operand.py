@@ -48,7 +48,7 @@ def operand(x: Any, kinds: str = "biufc") -> npt.NDArray[Any]:
     ------
     Unsupported
         For subclasses and foreign arrays, object, structured, byte-swapped, half and extended
-        precision dtypes, and size zero.
+        precision dtypes, size zero, and unaligned memory.
     """
     if type(x) is not np.ndarray:
         if not (isinstance(x, np.generic) or type(x) in _ARRAY_LIKE):
@@ -62,6 +62,9 @@ def operand(x: Any, kinds: str = "biufc") -> npt.NDArray[Any]:
         raise Unsupported(Reason.DTYPE, str(dtype))
     if array.size == 0:
         raise Unsupported(Reason.EMPTY, str(array.shape))
+    if not array.flags.aligned:
+        # a part of SciPy refuses it
+        raise Unsupported(Reason.DTYPE, f"{dtype}, not aligned in memory")
     return array
 
 
@@ -192,13 +195,29 @@ def _named(slowest_first: list[int]) -> Order:
 def deliver(
     x: npt.NDArray[Any], dtype: np.dtype[Any] | None = None, order: Order = "C"
 ) -> npt.NDArray[Any]:
-    """Return a result with the reference's dtype and memory order, copied only if need be."""
+    """Return a result with the reference's dtype and memory order, copied only if need be.
+
+    Raises
+    ------
+    Unsupported
+        If a number is too large for the dtype: the reference warns of that.
+    """
+    if dtype is not None and x.dtype.itemsize > dtype.itemsize:
+        x = _rounded(x, dtype)
     if x.ndim < 2 or order == "C":
         return np.ascontiguousarray(x, dtype=dtype) if x.ndim else np.array(x, dtype=dtype)
     fortran = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
     axes = fortran if isinstance(order, str) else order
     back = np.argsort(axes)
     return np.ascontiguousarray(x.transpose(axes), dtype=dtype).transpose(back)
+
+
+def _rounded(x: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    try:
+        with np.errstate(over="raise", invalid="raise", under="ignore"):
+            return x.astype(dtype)
+    except FloatingPointError as error:
+        raise Unsupported(Reason.NON_FINITE_RESULT, str(error)) from None
 
 
 def scalar(x: npt.NDArray[Any], dtype: np.dtype[Any] | None = None, order: Order = "C") -> Any:

@@ -94,7 +94,7 @@ def test_a_file_that_was_cut_off_is_damaged(tmp_path_factory, example, keep):
     write(example, path)
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * keep)])
-    with pytest.raises(ProfileError, match="damaged.*calibrate"):
+    with pytest.raises(ProfileError, match=r"damaged.*calibrate"):
         read(path)
 
 
@@ -137,7 +137,7 @@ def spoil_point(place, value):
 def test_a_file_with_impossible_content_is_damaged(example, path, change):
     write(example, path)
     changed(path, change)
-    with pytest.raises(ProfileError, match="damaged.*calibrate"):
+    with pytest.raises(ProfileError, match=r"damaged.*calibrate"):
         read(path)
 
 
@@ -145,7 +145,7 @@ def test_a_file_with_impossible_content_is_damaged(example, path, change):
 def test_another_machine_s_file_is_refused(example, path, key):
     write(example, path)
     changed(path, lambda content: content["machine"].update({key: "abacus"}))
-    with pytest.raises(ProfileError, match="abacus.*calibrate") as caught:
+    with pytest.raises(ProfileError, match=r"abacus.*calibrate") as caught:
         read(path)
     assert str(path) in str(caught.value)
 

@@ -1,0 +1,304 @@
+"""Calibration measures what a call really costs, in bounded time, and changes nothing."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dispatch_xp.backends import Backend, registry
+from dispatch_xp.backends.interface import Availability
+from dispatch_xp.calibration import Progress, calibrate
+from dispatch_xp.calibration.plan import DEPTHS, tasks
+from dispatch_xp.config import Settings
+from dispatch_xp.decision import REFERENCE
+from dispatch_xp.operations import OPERATIONS
+from dispatch_xp.profile import read, write
+from dispatch_xp.state import ACTIVE, CURRENT
+
+
+class Fake(Backend):
+    """NumPy's ``exp`` under another name."""
+
+    name = "fake"
+    started = False
+    failing = ""
+    started_times = 0
+
+    def probe(self):
+        return Availability(True, description="a fake")
+
+    def operations(self):
+        return frozenset({"exp"})
+
+    def start(self):
+        self.started = True
+        type(self).started_times += 1
+
+    def run(self, call, arrays):
+        if self.failing == "always" or (self.failing == "large" and arrays[0].size > 50_000):
+            raise RuntimeError("the device is lost")
+        if self.failing == "quickly":
+            return (np.full(call.shapes[0], np.nan),)
+        return (np.exp(arrays[0]),)
+
+
+class Device(Fake):
+    """The same with memory of its own, and copies that take a while."""
+
+    name = "device"
+    shares_host_memory = False
+
+    def copy_in(self, array, dtype):
+        total = array.astype(dtype)
+        for _ in range(10):
+            total = total.copy()
+        return total
+
+    def copy_out(self, value):
+        for _ in range(10):
+            value = value.copy()
+        return value
+
+
+@pytest.fixture
+def use(monkeypatch):
+    """Make a backend findable by name, and return the settings that name it."""
+
+    def register(*kinds, **attributes):
+        for kind in kinds:
+            backend = kind()
+            for name, value in attributes.items():
+                setattr(backend, name, value)
+            monkeypatch.setitem(registry._instances, kind.name, backend)
+        return Settings(backends=tuple(kind.name for kind in kinds))
+
+    return register
+
+
+def exp_curves(profile, dtype="float64"):
+    return profile.points["exp"]["vector"][dtype]
+
+
+def test_the_reference_and_every_backend_are_measured(use):
+    profile = calibrate(use(Fake), operations=["exp"], seconds=2)
+    for dtype in ("float64", "float32"):
+        found = exp_curves(profile, dtype)
+        assert found.keys() == {REFERENCE, "fake"}
+        for points in found.values():
+            assert len(points) >= 3
+            assert all(p.seconds > 0 and p.elements == p.work for p in points)
+            assert all(a.work < b.work for a, b in pairwise(points))
+    figures = profile.backends["fake"]
+    assert (figures.description, figures.startup) == ("a fake", 0.0)
+    assert figures.copy_in is None
+    assert figures.copy_out is None
+
+
+def test_what_is_measured_can_be_written_and_read(use, tmp_path):
+    profile = calibrate(use(Fake), operations=["exp"], seconds=1)
+    path = tmp_path / "profile.json"
+    write(profile, path)
+    assert read(path).points == profile.points
+
+
+def test_a_failing_point_is_dropped_and_noted(use):
+    profile = calibrate(use(Fake, failing="large"), operations=["exp"], seconds=2)
+    found = exp_curves(profile)
+    assert max(p.elements for p in found["fake"]) <= 50_000
+    assert max(p.elements for p in found[REFERENCE]) > 50_000
+    assert any("the device is lost" in note for note in profile.notes)
+
+
+@pytest.mark.parametrize("failing", ["always", "quickly"])
+def test_a_failed_call_is_never_a_fast_call(use, failing):
+    profile = calibrate(use(Fake, failing=failing), operations=["exp"], seconds=1)
+    assert exp_curves(profile).keys() == {REFERENCE}
+    assert profile.notes
+
+
+def test_copies_are_left_out_of_the_curve_of_a_device_and_measured_apart(use):
+    profile = calibrate(use(Fake, Device), operations=["exp"], dtypes=["float64"], seconds=6)
+    found = exp_curves(profile)
+    copies = profile.backends["device"]
+    assert copies.copy_in.bytes_per_second > 0
+    assert copies.copy_out.bytes_per_second > 0
+    n = max({p.elements for p in found["fake"]} & {p.elements for p in found["device"]})
+    run = next(p.seconds for p in found["device"] if p.elements == n)
+    both = copies.copy_in.seconds(8 * n) + copies.copy_out.seconds(8 * n)
+    # twenty copies against one exponential: with them in it, the curve would be far above
+    assert run < both
+
+
+def test_an_unavailable_backend_is_a_note(use):
+    class Missing(Fake):
+        name = "missing"
+
+        def probe(self):
+            return Availability(False, "it is not installed")
+
+    profile = calibrate(use(Missing, Fake), operations=["exp"], seconds=1)
+    assert profile.backends.keys() == {"fake"}
+    assert any("it is not installed" in note for note in profile.notes)
+
+
+def test_a_backend_that_does_not_start_is_a_note(use):
+    class Broken(Fake):
+        name = "broken"
+
+        def start(self):
+            raise RuntimeError("no driver")
+
+    profile = calibrate(use(Broken, Fake), operations=["exp"], seconds=1)
+    assert profile.backends.keys() == {"fake"}
+    assert any("no driver" in note for note in profile.notes)
+
+
+def test_a_start_that_cannot_be_timed_apart_is_not_free(use):
+    class Heavy(Fake):
+        name = "heavy"  # unknown to a fresh process
+        modules = ("no_such_module",)
+
+        def start(self):
+            sum(range(10**6))
+            super().start()
+
+    profile = calibrate(use(Heavy), operations=["exp"], seconds=2)
+    assert profile.backends["heavy"].startup > 0
+    assert any(note.startswith("heavy: ") for note in profile.notes)
+
+
+def test_a_reference_that_fails_does_not_end_the_run(use, monkeypatch):
+    def singular(*arguments, **keywords):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    class Inverse(Fake):
+        def operations(self):
+            return frozenset({"exp", "linalg.inv"})
+
+    from dispatch_xp.calibration import plan
+
+    resolve = plan.resolve
+    monkeypatch.setattr(
+        plan, "resolve", lambda path: singular if path.endswith(".inv") else resolve(path)
+    )
+    profile = calibrate(use(Inverse), operations=["linalg.inv", "exp"], seconds=1)
+    assert profile.points.keys() == {"exp"}
+    assert any("Singular matrix" in note for note in profile.notes)
+
+
+def test_the_progress_only_grows_and_names_what_is_measured(use):
+    told: list[Progress] = []
+    calibrate(use(Fake), operations=["exp"], seconds=1, progress=told.append)
+    shares = [step.share for step in told]
+    assert shares == sorted(shares)
+    assert all(0 <= share <= 1 for share in shares)
+    assert all(step.seconds_left >= 0 for step in told)
+    assert any("exp" in step.label for step in told)
+
+
+def test_nothing_is_routed_meanwhile_and_everything_is_as_before(use):
+    import dispatch_xp
+
+    settings = use(Fake)
+    before = np.geterr(), list(warnings.filters)
+    with dispatch_xp.backend("reference"), dispatch_xp.record() as recorded:
+        state, active = CURRENT.get(), ACTIVE[0]
+        calibrate(settings, operations=["exp"], seconds=1)
+        assert CURRENT.get() is state
+        assert ACTIVE[0] == active
+        assert not recorded.records
+    assert (np.geterr(), list(warnings.filters)) == before
+
+
+def test_the_arguments_are_the_same_every_time():
+    (task,) = tasks(["linalg.svd"], ["float64"], ["matrix"])
+    one, other = task.case(16), task.case(16)
+    assert one.arguments[0] is not other.arguments[0]
+    assert np.array_equal(one.arguments[0], other.arguments[0])
+
+
+# --- the plan
+
+
+def test_every_operation_that_can_be_routed_is_planned():
+    planned = {task.operation.name for task in tasks(None, DEPTHS["quick"].dtypes)}
+    assert planned == {name for name, row in OPERATIONS.items() if row.problems}
+
+
+@pytest.mark.parametrize("depth", sorted(DEPTHS))
+def test_a_task_measures_the_curve_that_predicts_its_calls(depth):
+    for task in tasks(None, DEPTHS[depth].dtypes):
+        call = task.case(task.problem.sizes[0]).call
+        assert (call.operation, call.layout, call.dtype) == (
+            task.operation,
+            task.problem.layout,
+            task.dtype,
+        ), task.label
+
+
+def test_no_curve_is_planned_twice():
+    keys = [
+        (task.operation.name, task.problem.layout, task.dtype.name)
+        for task in tasks(None, DEPTHS["full"].dtypes)
+    ]
+    assert len(keys) == len(set(keys))
+
+
+def test_single_precision_of_linear_algebra_is_measured_where_it_is_computed():
+    # numpy.linalg computes it in double
+    (single,) = tasks(["linalg.solve"], ["float32"], ["matrix"])
+    assert single.function == "scipy.linalg.solve"
+    assert single.case(16).call.dtype == np.float32
+
+
+def test_an_operation_without_floating_point_is_measured_in_what_it_has():
+    (task,) = tasks(["logical_and"], ["float64"])
+    assert task.dtype == np.bool_
+    (task,) = tasks(["bitwise_and"], ["float64"])
+    assert task.dtype == np.int64
+
+
+def test_quick_promises_less_than_a_minute_and_default_less_than_five():
+    assert DEPTHS["quick"].seconds < 60
+    assert DEPTHS["default"].seconds < 300
+    assert DEPTHS["quick"].rounds >= 2
+    assert DEPTHS["default"].rounds >= 3
+
+
+def test_calibration_imports_no_backend_library():
+    code = "import sys, dispatch_xp.calibration; print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": ":".join(p or "." for p in sys.path), "PATH": ""},
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_the_rates_of_calibrated_shapes_come_back(use):
+    """A curve is read at ``work`` and multiplied by the flops: the measured time has to result."""
+    from dispatch_xp.policies.cost_model import CostModelPolicy
+
+    class Product(Fake):
+        def operations(self):
+            return frozenset({"matmul"})
+
+        def run(self, call, arrays):
+            return (np.matmul(*arrays),)
+
+    profile = calibrate(use(Product), operations=["matmul"], dtypes=["float64"], seconds=3)
+    policy = CostModelPolicy(Settings(), profile)
+    for task in tasks(["matmul"], ["float64"]):
+        call = task.case(task.problem.sizes[1]).call
+        points = profile.points["matmul"][task.problem.layout]["float64"][REFERENCE]
+        (point,) = [p for p in points if math.isclose(p.work, call.workload.work)]
+        expected = point.seconds * call.workload.flops / call.workload.work
+        assert policy.predict(call, REFERENCE).total == pytest.approx(expected)
