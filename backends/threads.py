@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -179,21 +179,27 @@ class ThreadsBackend(Backend):
         trusted = not call.operation.finite and call.operation.name not in _TRANSFORMS
         return trusted or super().is_finite(call, result)
 
-    def _each(self, n: int, part: Part) -> None:
+    def _each(self, n: int, part: Part, under: Literal["ignore", "raise"] = "ignore") -> None:
         """Run `part` on the slices of ``range(n)``, one of them in the calling thread."""
         slices = _slices(n, self._workers)
         if self._pool is None:
             self.start()
         assert self._pool is not None
-        running: list[Future[None]] = [self._pool.submit(_quietly, part, s) for s in slices[1:]]
+        running: list[Future[None]] = [
+            self._pool.submit(_quietly, part, s, under) for s in slices[1:]
+        ]
         try:
-            _quietly(part, slices[0])
+            _quietly(part, slices[0], under)
         finally:
             # a part still running holds the caller's memory: always wait for all of them
             errors = [future.exception() for future in running]
-        for error in errors:
+        error = next((e for e in errors if e is not None), None)
+        try:
             if error is not None:
                 raise error
+        finally:
+            # the traceback knows this frame: nothing here may keep it, and the arrays, alive
+            del error, errors, running
 
     def _elementwise(
         self, ufunc: Any, arrays: tuple[Array, ...], destination: tuple[Array, ...] | None
@@ -269,7 +275,8 @@ class ThreadsBackend(Backend):
             def part(s: slice) -> None:
                 values[s.start] = ufunc.reduce(prepare(flat[_at(axis, s)]), axis=None)
 
-            self._each(n, part)
+            # parts of a product may underflow where the whole, in order, does not
+            self._each(n, part, "raise" if ufunc is np.multiply else "ignore")
             return ufunc.reduce([values[start] for start in sorted(values)])
 
         if name in _REDUCTIONS:
@@ -389,13 +396,13 @@ class ThreadsBackend(Backend):
         return out
 
 
-def _quietly(part: Part, s: slice) -> None:
+def _quietly(part: Part, s: slice, under: Literal["ignore", "raise"] = "ignore") -> None:
     """Run a part so that a floating-point flag is noticed here instead of warned about.
 
     The reference then runs the call in the caller's own thread, where its warning belongs.
     """
     try:
-        with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
+        with np.errstate(divide="raise", over="raise", invalid="raise", under=under):
             part(s)
     except FloatingPointError as error:
         raise Unsupported(Reason.NON_FINITE_RESULT, str(error)) from None

@@ -86,6 +86,8 @@ class TorchBackend(ArrayAPIBackend):
             return f"{name} of complex numbers"
         if name == "argsort" and not call.options["stable"]:
             return "ties come in another order unless stable=True"
+        if name in ("var", "std") and not call.options["correction"].is_integer():
+            return "a correction that is not a whole number"
         if name == "prod" and _several(call):
             return "several axes at once"
         if name in ("argmin", "argmax") and kind == "b":
@@ -153,8 +155,6 @@ class _Writeable:
 
 def _tensor(torch: Any, array: npt.NDArray[Any]) -> Any:
     """Return a tensor over the array's memory; over a copy where PyTorch can't look at it."""
-    # `long long` and `long` may be the same type under two numbers, and PyTorch knows one
-    array = array.view(np.dtype(array.dtype.name))
     if not _is_plain(array):
         array = array.copy(order="C")
     if not array.flags.writeable:

@@ -94,7 +94,8 @@ def _einsum(xp: Any, *arrays: Any, subscripts: str, optimize: bool) -> Any:
 
 
 def _kron(xp: Any, a: Any, b: Any) -> Any:
-    return _torch().kron(a, b)
+    # torch looks at its arguments in another shape
+    return _torch().kron(a.contiguous(), b.contiguous())
 
 
 def _eps(x: Any) -> float:
@@ -274,6 +275,19 @@ def _cho_solve(xp: Any, c: Any, b: Any, lower: bool) -> Any:
     return solve(second, x, upper=True).reshape(b.shape)
 
 
+def _var(xp: Any, x: Any, axis: Any, keepdims: bool, correction: float) -> Any:
+    variance = xp.var(x, axis=axis, keepdims=keepdims, correction=correction)
+    # torch adds single precision up in double, where NumPy's squares overflow with a warning
+    count = x.numel() // variance.numel()
+    if not bool((variance * (count - correction)).isfinite().all()):
+        raise Unsupported(Reason.NON_FINITE_RESULT, "the sum of squares")
+    return variance
+
+
+def _std(xp: Any, x: Any, **options: Any) -> Any:
+    return _torch().sqrt(_var(xp, x, **options))
+
+
 def _sort(xp: Any, x: Any, axis: int, stable: bool, kind: Any) -> Any:
     return _torch().sort(x, dim=axis, stable=stable).values
 
@@ -348,6 +362,8 @@ TORCH_KERNELS: Mapping[str, Kernel] = {
     "linalg.slogdet": _slogdet,
     "linalg.solve": _solve,
     "linalg.solve_triangular": _solve_triangular,
+    "std": _std,
+    "var": _var,
     "sort": _sort,
     "argsort": _argsort,
     "cumulative_sum": _cumulative_sum,

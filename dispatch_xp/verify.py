@@ -253,7 +253,7 @@ def _scale(call: Call) -> float:
     if name == "std":
         return largest[0]
     if name == "var":
-        return largest[0] ** 2 * float(np.finfo(call.dtype).eps) * call.arrays[0].size
+        return largest[0] * largest[0] * float(np.finfo(call.dtype).eps) * call.arrays[0].size
     if name in ("matmul", "vecdot", "dot", "inner", "tensordot", "einsum"):
         terms = call.operation.flops(call.shapes, options)
         outputs = math.prod(math.prod(s) for s in call.operation.outputs(call.shapes, options))

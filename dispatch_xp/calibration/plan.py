@@ -141,18 +141,20 @@ def _task(
 
     ``irfft`` of real numbers, for one, is computed in complex ones.
     """
+    computed: list[np.dtype[Any]] = []
     for function in _tries(operation, problem):
-        for asked in (dtype, None):
-            task = Task(operation, problem, asked or dtype, function, list(problem.sizes))
-            try:
-                call = task.case(problem.sizes[0]).call
-                if asked is None and call.dtype.name not in dtypes:
-                    task.dtype = call.dtype
-                    call = task.case(problem.sizes[0]).call
-            except Unsupported:
-                break
-            if call.dtype == task.dtype and call.operation is operation:
+        task = Task(operation, problem, dtype, function, list(problem.sizes))
+        try:
+            call = task.case(problem.sizes[0]).call
+        except Unsupported:
+            continue
+        if call.operation is operation:
+            if call.dtype == dtype:
                 return task
+            computed.append(call.dtype)
+    for other in computed:
+        if other.name not in dtypes:
+            return _task(operation, problem, other, (*dtypes, other.name))
     return None
 
 

@@ -14,9 +14,10 @@ __all__ = ["bar", "console", "table"]
 
 def console(*, err: bool = False) -> Console:
     """Return a console; as wide as it needs to be where there is no terminal."""
-    found = Console(stderr=err, highlight=False, soft_wrap=False)
+    # no markup: the names of extras, as in 'dispatch-xp[torch]', look like it
+    found = Console(stderr=err, highlight=False, markup=False)
     if not found.is_terminal:
-        found = Console(stderr=err, highlight=False, width=160)
+        found = Console(stderr=err, highlight=False, markup=False, width=160)
     return found
 
 

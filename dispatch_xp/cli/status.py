@@ -118,6 +118,8 @@ def _pools() -> list[dict[str, Any]]:
 
 
 def _print(report: dict[str, Any]) -> None:
+    from rich.text import Text
+
     from dispatch_xp.cli.console import console, table
     from dispatch_xp.cli.settings_table import settings_table
     from dispatch_xp.config import load
@@ -126,13 +128,13 @@ def _print(report: dict[str, Any]) -> None:
     out.print(f"dispatch-xp {report['version']}", style="bold")
 
     backends = table("backend", "", "")
-    backends.add_row("reference", "[green]always[/]", "NumPy and SciPy themselves")
+    backends.add_row("reference", Text("always", "green"), "NumPy and SciPy themselves")
     for b in report["backends"]:
         if b["available"]:
-            state = "[green]available[/]" if b["used"] else "[yellow]not used[/]"
+            state = Text("available", "green") if b["used"] else Text("not used", "yellow")
             note = b["description"] + ("" if b["used"] else "; add it to `backends` to use it")
         else:
-            state, note = "[red]missing[/]" if b["used"] else "missing", b["reason"]
+            state, note = Text("missing", "red" if b["used"] else ""), b["reason"]
         backends.add_row(b["name"], state, note)
     out.print(backends)
 

@@ -18,6 +18,7 @@ from dispatch_xp.functions.operand import (
     Order,
     axes_of,
     deliver,
+    iteration_order,
     memory_order,
     only_default,
     operand,
@@ -67,8 +68,16 @@ def _length(n: Any) -> int | None:
 
 def _checked(name: str, a: npt.NDArray[Any], options: dict[str, Any], half: bool) -> dict[str, Any]:
     if any(n < 1 for n in transformed(a.shape, options, half=half).values()):
-        raise Unsupported(Reason.INVALID, f"fft.{name} of shape {a.shape}")
+        raise Unsupported(Reason.SHAPE, f"fft.{name} of shape {a.shape}")
     return options
+
+
+def _conjugate_like(a: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return memory in the order of ``np.conjugate(a)``, which ``hfft`` transforms."""
+    order = iteration_order(a)
+    if isinstance(order, str):
+        return np.empty(a.shape)
+    return np.empty([a.shape[i] for i in order]).transpose(np.argsort(order))
 
 
 def _line(name: str, layout: Layout) -> Bind:
@@ -81,7 +90,7 @@ def _line(name: str, layout: Layout) -> Bind:
             raise Unsupported(Reason.INVALID, "axis=None")
         options = {"n": _length(n), "axis": axis, "norm": _norm(norm)}
         options = _checked(name, a, options, name in REAL_RESULT)
-        order = layout(a)
+        order = layout(_conjugate_like(a) if name == "hfft" else a)
         return request(
             f"fft.{name}", (a,), compute, lambda r: deliver(r[0], result, order), options
         )
@@ -146,6 +155,12 @@ def _numpy_grid(name: str, default: tuple[int, ...] | None) -> Bind:
     return bind
 
 
+def _overwritten(x: Any, overwrite_x: Any) -> None:
+    """Leave to the reference what would return its argument's memory in another order than C."""
+    if overwrite_x and not (isinstance(x, np.ndarray) and x.flags.c_contiguous):
+        raise Unsupported(Reason.ARGUMENT, "overwrite_x of an array that is not in C order")
+
+
 def _in_c(a: npt.NDArray[Any]) -> Order:
     return "C"
 
@@ -164,6 +179,7 @@ def _scipy_line(name: str) -> Bind:
         plan: Any = None,
     ) -> Request:
         only_default(workers=(workers, None), plan=(plan, None))
+        _overwritten(x, overwrite_x)
         return bind_line(x, n, axis, norm)
 
     return bind
@@ -183,16 +199,27 @@ def _scipy_grid(name: str, default: tuple[int, ...] | None) -> Bind:
         plan: Any = None,
     ) -> Request:
         only_default(workers=(workers, None), plan=(plan, None))
+        _overwritten(x, overwrite_x)
         return bind_grid(x, s, axes, norm)
 
     return bind
 
 
 def _real(x: Any) -> tuple[npt.NDArray[Any], np.dtype[Any]]:
-    a = operand(x)
-    if a.ndim == 0 or a.dtype.kind == "c":
-        raise Unsupported(Reason.DTYPE if a.ndim else Reason.ZERO_DIMENSIONAL, str(a.dtype))
-    return a, np.dtype(np.float32 if a.dtype.char == "f" else np.float64)
+    # integers are converted first, and the result then takes the copy's memory order
+    a = operand(x, "f")
+    if a.ndim == 0:
+        raise Unsupported(Reason.ZERO_DIMENSIONAL)
+    return a, a.dtype
+
+
+def _long_enough(name: str, a: npt.NDArray[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a cosine transform of type 1 that is too short: the reference raises."""
+    if name.rstrip("n").endswith("dct") and options["type"] == 1:
+        lengths = transformed(a.shape, {k: v for k, v in options.items() if k != "type"})
+        if min(lengths.values()) < 2:
+            raise Unsupported(Reason.SHAPE, "one point")
+    return options
 
 
 def _type(type: Any) -> int:
@@ -218,6 +245,8 @@ def _trigonometric_line(name: str) -> Bind:
         if axis is None:
             raise Unsupported(Reason.INVALID, "axis=None")
         options = {"type": _type(type), "n": _length(n), "axis": axis, "norm": _norm(norm)}
+        _overwritten(a, overwrite_x)
+        options = _long_enough(name, a, options)
         return request(f"fft.{name}", (a,), compute, lambda r: deliver(r[0], compute), options)
 
     return bind
@@ -238,6 +267,8 @@ def _trigonometric_grid(name: str) -> Bind:
         only_default(workers=(workers, None), orthogonalize=(orthogonalize, None))
         a, compute = _real(x)
         options = {"type": _type(type), **_grid_options(a, s, axes, norm)}
+        _overwritten(a, overwrite_x)
+        options = _long_enough(name, a, options)
         return request(f"fft.{name}", (a,), compute, lambda r: deliver(r[0], compute), options)
 
     return bind

@@ -163,14 +163,21 @@ def _explicit(subscripts: str, operands: list[npt.NDArray[Any]]) -> str:
     return explicit
 
 
-def _einsum_order(explicit: str, operands: list[npt.NDArray[Any]], optimize: Any) -> Order:
-    """Return the memory order of NumPy's result, found on the smallest such problem."""
+def _einsum_outside(
+    explicit: str, operands: list[npt.NDArray[Any]], optimize: Any
+) -> tuple[Order, bool]:
+    """Return the memory order of NumPy's result, and whether it is an array without dimensions.
+
+    Both depend on the path that NumPy takes; found on the smallest such problem.
+    """
     tiny = []
     for x in operands:
         axes = sorted(range(x.ndim), key=lambda i: -abs(x.strides[i]))
-        tiny.append(np.zeros((2,) * x.ndim, dtype=x.dtype).transpose(np.argsort(axes)))
-    result = np.einsum(explicit, *tiny, optimize=optimize)
-    return tuple(sorted(range(result.ndim), key=lambda i: -result.strides[i]))
+        shape = [min(x.shape[i], 2) for i in axes]
+        tiny.append(np.zeros(shape, dtype=x.dtype).transpose(np.argsort(axes)))
+    result: Any = np.einsum(explicit, *tiny, optimize=optimize)
+    order = tuple(sorted(range(result.ndim), key=lambda i: -result.strides[i]))
+    return order, isinstance(result, np.ndarray)
 
 
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Request:
@@ -186,11 +193,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     if dtype.kind not in "fc":
         raise Unsupported(Reason.DTYPE, str(dtype))
     explicit = _explicit(operands[0], arrays)
-    order = _einsum_order(explicit, arrays, optimize)
+    order, stays_array = _einsum_outside(explicit, arrays, optimize)
     options = {"subscripts": explicit, "optimize": bool(optimize)}
 
     def finish(r: Results) -> Any:
-        return scalar(r[0], dtype) if r[0].ndim == 0 else deliver(r[0], dtype, order)
+        return deliver(r[0], dtype, order) if stays_array else scalar(r[0], dtype)
 
     return request("einsum", tuple(arrays), dtype, finish, options)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dispatch_xp.errors import Unsupported
 from dispatch_xp.functions.function import Request
-from dispatch_xp.functions.operand import deliver, iteration_order, operand, request
+from dispatch_xp.functions.operand import deliver, iteration_order, only_default, operand, request
 from dispatch_xp.operations import OPERATIONS, elementwise
 from dispatch_xp.operations.row import mask_itemsize, real_itemsize
 from dispatch_xp.reasons import Reason
@@ -40,10 +40,28 @@ def _elementwise(operation: str) -> Callable[..., Request]:
     return bind
 
 
-def clip(a: Any, a_min: Any, a_max: Any) -> Request:
-    arrays = operand(a, "f"), operand(a_min, "f"), operand(a_max, "f")
+_NO_VALUE: Any = np._NoValue
+
+
+def clip(
+    a: Any,
+    a_min: Any = _NO_VALUE,
+    a_max: Any = _NO_VALUE,
+    out: Any = None,
+    *,
+    min: Any = _NO_VALUE,
+    max: Any = _NO_VALUE,
+    **kwargs: Any,
+) -> Request:
+    only_default(out=(out, None))
+    low, high = (a_min, a_max) if min is _NO_VALUE and max is _NO_VALUE else (min, max)
+    if kwargs or any(x is _NO_VALUE or x is None for x in (low, high)):
+        raise Unsupported(Reason.ARGUMENT, "one bound, or more than bounds")
+    arrays = operand(a, "f"), operand(low, "f"), operand(high, "f")
     if any(x.ndim for x in arrays[1:]) or any(x.dtype != arrays[0].dtype for x in arrays):
         raise Unsupported(Reason.ARGUMENT, "bounds that are arrays")
+    if arrays[0].ndim == 0:
+        raise Unsupported(Reason.ZERO_DIMENSIONAL)
     order = iteration_order(arrays[0])
     dtype = arrays[0].dtype
     return request("clip", arrays, dtype, lambda r: deliver(r[0], dtype, order))

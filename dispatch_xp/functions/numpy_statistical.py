@@ -74,6 +74,7 @@ def _reduction(
             return out
         return scalar(r[0], result) if not shape else deliver(r[0], result, order)
 
+    result = np.dtype(result)
     whole = len(axes) == a.ndim
     if operation in ("argmin", "argmax"):
         options |= {"axis": None if axis is None else axes[0], "keepdims": keepdims}

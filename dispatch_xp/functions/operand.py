@@ -30,6 +30,10 @@ __all__ = [
 _ARRAY_LIKE = (list, tuple, int, float, complex)
 _DTYPE = {char: np.dtype(char) for char in "fdFD"}
 
+# half and extended precision; and the second name of an integer type (`long long` beside `long`),
+# which results would lose
+_UNROUTED = "gGe" + "".join(c for c in "bBhHiIlLqQ" if np.dtype(np.dtype(c).name).char != c)
+
 Order = str | tuple[int, ...]
 """``"C"``, ``"F"`` (of the last two axes), or the axes from the slowest to the fastest."""
 
@@ -58,7 +62,7 @@ def operand(x: Any, kinds: str = "biufc") -> npt.NDArray[Any]:
     dtype = array.dtype
     if not dtype.isnative:
         raise Unsupported(Reason.BYTE_ORDER, str(dtype))
-    if dtype.kind not in kinds or dtype.char in "gGe":
+    if dtype.kind not in kinds or dtype.char in _UNROUTED:
         raise Unsupported(Reason.DTYPE, str(dtype))
     if array.size == 0:
         raise Unsupported(Reason.EMPTY, str(array.shape))
@@ -202,7 +206,7 @@ def deliver(
     Unsupported
         If a number is too large for the dtype: the reference warns of that.
     """
-    if dtype is not None and x.dtype.itemsize > dtype.itemsize:
+    if dtype is not None and x.dtype.kind in "fc" and x.dtype.itemsize > dtype.itemsize:
         x = _rounded(x, dtype)
     if x.ndim < 2 or order == "C":
         return np.ascontiguousarray(x, dtype=dtype) if x.ndim else np.array(x, dtype=dtype)

@@ -121,7 +121,8 @@ def array(draw, shape, chars=MOSTLY_FLOATING, contents=CONTENTS, layouts=LAYOUTS
     if not isinstance(shape, tuple):
         shape = draw(shape)
     rng = np.random.default_rng(draw(st.integers(0, 2**16)))
-    a = values(shape, draw(st.sampled_from(chars)), draw(st.sampled_from(contents)), rng)
+    char = draw(st.sampled_from(chars))
+    a = np.asarray(values(shape, char, draw(st.sampled_from(contents)), rng), dtype=char)
     return laid_out(a, draw(st.sampled_from(layouts)))
 
 

@@ -1,0 +1,123 @@
+"""``out=`` is written last and only on success; ``overwrite_*`` means may."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.fft
+import scipy.linalg
+from arguments import function, laid_out
+from oracle import observe, outside, routed
+
+RNG = np.random.default_rng(3)
+A, B = RNG.standard_normal((12, 12)), RNG.standard_normal((12, 12))
+LAYOUTS = ("C", "F", "every second", "negative", "unaligned", "read-only")
+CALLS = {
+    "numpy.dot": ((A, B), {}, (12, 12)),
+    "numpy.outer": ((A[0], B[0]), {}, (12, 12)),
+    "numpy.matmul": ((A, B), {}, (12, 12)),
+    "numpy.einsum": (("ij,jk->ik", A, B), {}, (12, 12)),
+    "numpy.sum": ((A,), {"axis": 0}, (12,)),
+    "numpy.prod": ((A,), {"axis": 1}, (12,)),
+    "numpy.mean": ((A,), {"axis": 0, "keepdims": True}, (1, 12)),
+    "numpy.std": ((A,), {"axis": 0}, (12,)),
+    "numpy.var": ((A,), {"axis": 1}, (12,)),
+    "numpy.max": ((A,), {"axis": 1}, (12,)),
+    "numpy.cumsum": ((A,), {"axis": 1}, (12, 12)),
+    "numpy.clip": ((A, -0.5, 0.5), {}, (12, 12)),
+    "numpy.exp": ((A,), {}, (12, 12)),
+    "numpy.add": ((A, B), {}, (12, 12)),
+    "numpy.fft.fft": ((A,), {}, (12, 12)),
+    "numpy.vecdot": ((A, B), {}, (12,)),
+}
+
+
+def _into(path, out, configuration):
+    args, kwargs, _ = CALLS[path]
+    with routed(configuration):
+        return observe(function(path), args, {**kwargs, "out": out})
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("path", CALLS)
+def test_out_is_written_and_returned(path, layout, configuration):
+    args, kwargs, shape = CALLS[path]
+    dtype = "D" if ".fft." in path else "d"
+    theirs, ours = (laid_out(np.full(shape, 7, dtype=dtype), layout) for _ in range(2))
+    want = observe(function(path), args, {**kwargs, "out": theirs})
+    got = _into(path, ours, configuration)
+    assert (type(got.error), str(got.error)) == (type(want.error), str(want.error))
+    assert outside(ours) == outside(theirs)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+    if want.error is None:
+        assert got.result is ours
+
+
+@pytest.mark.parametrize("wrong", [(3,), (13, 13), ()])
+@pytest.mark.parametrize("path", CALLS)
+def test_out_that_does_not_fit_is_refused_alike(path, wrong, configuration):
+    args, kwargs, _ = CALLS[path]
+    theirs, ours = np.full(wrong, 7.0), np.full(wrong, 7.0)
+    want = observe(function(path), args, {**kwargs, "out": theirs})
+    got = _into(path, ours, configuration)
+    assert (type(got.error), str(got.error)) == (type(want.error), str(want.error))
+    np.testing.assert_allclose(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", ["f", "i8", "F", "O", ">f8"])
+@pytest.mark.parametrize("path", CALLS)
+def test_out_of_another_dtype(path, dtype, configuration):
+    args, kwargs, shape = CALLS[path]
+    theirs, ours = (np.full(shape, 7, dtype=dtype) for _ in range(2))
+    want = observe(function(path), args, {**kwargs, "out": theirs})
+    got = _into(path, ours, configuration)
+    assert (type(got.error), str(got.error)) == (type(want.error), str(want.error))
+    rtol = 1e-5 if dtype in "fF" else 1e-12
+    np.testing.assert_allclose(
+        ours.astype(complex), theirs.astype(complex), rtol=rtol, atol=rtol
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (np.dot, lambda a: (a, a.copy())),
+        (np.matmul, lambda a: (a, a.copy())),
+        (np.add, lambda a: (a[::-1], a.copy())),
+        (np.exp, lambda a: (a[::-1],)),
+        (np.cumsum, lambda a: (a, 1)),
+    ],
+)
+def test_out_that_is_also_an_argument(function, args, configuration):
+    theirs, ours = A.copy(), A.copy()
+    want = observe(function, args(theirs), {"out": theirs})
+    with routed(configuration):
+        got = observe(function, args(ours), {"out": ours})
+    assert (type(got.error), str(got.error)) == (type(want.error), str(want.error))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize(
+    ("function", "kwargs"),
+    [
+        (scipy.linalg.inv, {"overwrite_a": True}),
+        (scipy.linalg.lu_factor, {"overwrite_a": True}),
+        (scipy.linalg.cholesky, {"overwrite_a": True}),
+        (scipy.linalg.eigh, {"overwrite_a": True, "eigvals_only": True}),
+        (scipy.linalg.svd, {"overwrite_a": True, "compute_uv": False}),
+        (scipy.linalg.det, {"overwrite_a": True}),
+        (scipy.fft.fft, {"overwrite_x": True}),
+        (scipy.fft.dct, {"overwrite_x": True}),
+        (scipy.fft.fftn, {"overwrite_x": True}),
+    ],
+)
+def test_overwrite_changes_no_answer(function, kwargs, order, configuration):
+    a = (A @ A.T + 12 * np.eye(12)).astype(complex if "fft" in function.__name__ else float)
+    want = observe(function, (np.array(a, order=order),), kwargs)
+    with routed(configuration):
+        got = observe(function, (np.array(a, order=order),), kwargs)
+    assert outside(got.result) == outside(want.result)
+    results = [x if isinstance(x, tuple) else (x,) for x in (got.result, want.result)]
+    for x, y in zip(*results, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
