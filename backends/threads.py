@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -185,8 +186,9 @@ class ThreadsBackend(Backend):
         if self._pool is None:
             self.start()
         assert self._pool is not None
+        # in the caller's context: there, nothing is routed again
         running: list[Future[None]] = [
-            self._pool.submit(_quietly, part, s, under) for s in slices[1:]
+            self._pool.submit(copy_context().run, _quietly, part, s, under) for s in slices[1:]
         ]
         try:
             _quietly(part, slices[0], under)

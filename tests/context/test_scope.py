@@ -126,6 +126,21 @@ def test_set_backend_holds_for_all_threads_until_it_is_undone():
     assert in_thread(active) is None
 
 
+def test_the_workers_of_a_backend_route_nothing_again():
+    # they would wait for themselves
+    large = np.random.default_rng(0).standard_normal((300, 200))
+    wants = (np.exp(large), large.std(axis=1), large.sum(), np.sort(large, axis=0))
+    dispatch_xp.set_backend("threads", fallback="raise")
+    try:
+        gots = in_thread(
+            lambda: (np.exp(large), large.std(axis=1), large.sum(), np.sort(large, axis=0))
+        )
+    finally:
+        dispatch_xp.set_backend(None)
+    for got, want in zip(gots, wants, strict=True):
+        np.testing.assert_allclose(got, want)
+
+
 def test_set_backend_leaves_other_registered_uarray_backends():
     import uarray
 
