@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from dispatch_xp.cli.paths import NewFile
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dispatch_xp.bench import Bench, Row
+
 __all__ = ["command"]
+
+_NARROW = 90
+_ABOUT = (
+    "copies: part of the time. speed-up: NumPy's time by the backend's. "
+    "auto: where level {level} would send the call, by predicted times."
+)
 
 
 @click.command()
@@ -18,14 +31,14 @@ __all__ = ["command"]
     show_default=True,
     type=click.Choice(["float32", "float64", "complex64", "complex128"]),
 )
-@click.option("--json", "file", type=click.Path(path_type=Path), help="Also write the figures.")
+@click.option("--json", "file", type=NewFile(), help="Also write the figures to FILE.")
 def command(quick: bool, dtype: str, file: Path | None) -> None:
     """Measure CPU, backend, transfer and result, here.
 
     Every available backend against NumPy and SciPy, results compared, and where `auto` would send
     each call.
     """
-    from dispatch_xp.bench import Row, measure, problems
+    from dispatch_xp.bench import measure, problems
     from dispatch_xp.cli.console import bar, console
     from dispatch_xp.config import load
 
@@ -39,48 +52,81 @@ def command(quick: bool, dtype: str, file: Path | None) -> None:
             progress.update(task, completed=done, description=label[:44].ljust(44))
 
         report = measure(settings, chosen, quick=quick, tell=tell)
-    rows: list[Row] = report.rows
-    out.print(_table(rows))
-    for problem in chosen:
-        if problem.shrunk:
-            out.print(f"{problem.label}: {problem.shrunk}", style="dim")
-    for note in report.notes:
-        out.print(note, style="dim", soft_wrap=True)
+    benches = {bench.label: bench for bench in chosen}
+    out.print(_table(report.rows, benches, narrow=out.width < _NARROW))
+    lines = [_ABOUT.format(level=settings.level), *_shrunk(chosen), *_refusals(report.rows, benches)]
+    for line in (*lines, *report.notes):
+        out.print(line, style="dim", soft_wrap=True)
     if file is not None:
         import msgspec
 
-        text = msgspec.json.encode([_plain(row) for row in rows])
+        text = msgspec.json.encode([_plain(row, benches[row.label]) for row in report.rows])
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(msgspec.json.format(text, indent=1))
-        out.print(f"wrote {file}")
-    if any(row.result not in ("same", "") for row in rows):
+        out.print(f"wrote {file}", soft_wrap=True)
+    if any(row.result not in ("same", "") for row in report.rows):
         raise SystemExit(1)
 
 
-def _table(rows: list[Any]) -> Any:
+def _size(bench: Bench) -> str:
+    """Return the size alone, without blanks."""
+    text = bench.label.removeprefix(f"{bench.operation} ").removesuffix(f" {bench.dtype}")
+    return text.removesuffix(" elements").replace(" ", "")
+
+
+def _table(rows: list[Row], benches: dict[str, Bench], *, narrow: bool) -> Table:
+    from rich.text import Text
+
     from dispatch_xp.cli.console import table
     from dispatch_xp.recorder import seconds_text
 
-    numbers = ("NumPy", "time", "of that copies", "speed-up")
-    made = table("operation", "NumPy", "backend", *numbers[1:], "result", "auto", right=numbers)
-    last = None
-    for row in rows:
-        first = row.label != last
-        last = row.label
-        gain = row.reference / row.seconds if row.seconds else 0
-        made.add_row(
-            row.label if first else "",
-            seconds_text(row.reference) if first else "",
-            row.backend,
-            seconds_text(row.seconds) if row.seconds else "-",
-            seconds_text(row.copies) if row.copies else "-",
-            f"{gain:.2f}" if row.seconds else "-",
-            row.result if row.seconds else row.note,
-            "<-- auto" if row.chosen else ("stays on NumPy" if first and row.stays else ""),
-        )
+    numbers = ("NumPy", "time", "copies", "speed-up")
+    columns = ("operation", "size", "dtype", "NumPy", "backend", *numbers[1:], "result", "auto")
+    made = table(*columns, right=numbers)
+    if narrow:
+        made.padding = (0, 1, 0, 0)
+    for label, bench in benches.items():
+        group = [row for row in rows if row.label == label]
+        chosen = next((row.backend for row in group if row.chosen), "NumPy")
+        reference = seconds_text(group[0].reference)
+        first = (bench.operation, _size(bench), bench.dtype, reference)
+        timed = [row for row in group if row.seconds]
+        if not timed:
+            made.add_row(*first, "-", "-", "-", "-", "-", chosen)
+        for position, row in enumerate(timed):
+            made.add_row(
+                *(first if position == 0 else ("", "", "", "")),
+                row.backend,
+                seconds_text(row.seconds),
+                seconds_text(row.copies) if row.copies else "-",
+                f"{row.reference / row.seconds:.2f}",
+                Text(row.result or "-", "" if row.result == "same" else "red"),
+                chosen if position == 0 else "",
+            )
     return made
 
 
-def _plain(row: Any) -> dict[str, Any]:
+def _shrunk(chosen: list[Bench]) -> list[str]:
+    """Say which sizes are not those of the full list."""
+    smaller = [f"{b.operation} {_size(b)} ({b.shrunk})" for b in chosen if b.shrunk]
+    return [f"smaller sizes: {', '.join(smaller)}"] if smaller else []
+
+
+def _refusals(rows: list[Row], benches: dict[str, Bench]) -> list[str]:
+    """Say what was not measured, once for all operations with the same reason."""
+    operations: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.note:
+            listed = operations.setdefault((row.backend, row.note), [])
+            listed.append(benches[row.label].operation)
+    return [
+        f"{backend}: no {', '.join(dict.fromkeys(names))}. {note}"
+        for (backend, note), names in operations.items()
+    ]
+
+
+def _plain(row: Row, bench: Bench) -> dict[str, Any]:
     from dataclasses import asdict
 
-    return asdict(row)
+    about = {key: getattr(bench, key) for key in ("operation", "size", "dtype", "shrunk")}
+    return {**asdict(row), **about}

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dispatch_xp.cli.paths import NewFile
+
 if TYPE_CHECKING:
     from dispatch_xp.profile import Profile
 
@@ -23,7 +25,7 @@ def _names(text: str | None) -> list[str] | None:
 @click.option("--operations", help="Only these, separated by commas.")
 @click.option("--dtypes", help="Only these, separated by commas.")
 @click.option("--backends", help="Only these, separated by commas.")
-@click.option("--output", type=click.Path(path_type=Path), help="Instead of the configured file.")
+@click.option("--output", type=NewFile(), help="Instead of the configured file.")
 def command(
     depth: str | None,
     operations: str | None,
@@ -64,9 +66,12 @@ def command(
             dtypes=_names(dtypes),
             progress=tell,
         )
+    if not profile.curves:
+        raise click.UsageError("; ".join(("nothing was measured", *profile.notes)))
+    replaced = _replaced(path)
     write(profile, path)
     out = console()
-    out.print(f"wrote {path}: {len(profile.curves)} speed curves", soft_wrap=True)
+    out.print(f"wrote {path}: {len(profile.curves)} speed curves{replaced}", soft_wrap=True)
     _summary(profile)
     for note in profile.notes[:5]:
         out.print(f"  {note}", style="dim", soft_wrap=True)
@@ -80,6 +85,17 @@ def _checked(operations: list[str] | None) -> list[str] | None:
     for name in operations or ():
         check_operation(name)
     return operations
+
+
+def _replaced(path: Path) -> str:
+    """Say what a profile takes the place of."""
+    from dispatch_xp.errors import ProfileError
+    from dispatch_xp.profile import read
+
+    try:
+        return f", in place of {len(read(path).curves)}"
+    except ProfileError:
+        return ""
 
 
 def _summary(profile: Profile) -> None:

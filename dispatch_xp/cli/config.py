@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from dispatch_xp.cli.paths import NewFile
+
 __all__ = ["command"]
 
 
@@ -39,7 +41,7 @@ def check(file: Path | None) -> None:
 
 
 @command.command()
-@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=NewFile())
 @click.option("--user", is_flag=True, help="Write your own file, for all folders.")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 def init(file: Path | None, user: bool, force: bool) -> None:

@@ -10,16 +10,11 @@ import click
 __all__ = ["command"]
 
 
-class _Shape(click.ParamType[tuple[int, ...]]):
-    name = "SHAPE"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(int(n) for n in str(value).lower().split("x"))
-        except ValueError:
-            self.fail(f"{value!r} is not a shape; write 4096x4096, or 1000 for a vector")
+def _shape(text: str) -> tuple[int, ...]:
+    lengths = text.lower().split("x")
+    if not all(n.isascii() and n.isdigit() for n in lengths):
+        raise click.BadParameter(f"{text!r} is not a shape; write 4096x4096, or 1000 for a vector")
+    return tuple(map(int, lengths))
 
 
 def _option(text: str) -> tuple[str, Any]:
@@ -34,7 +29,7 @@ def _option(text: str) -> tuple[str, Any]:
 
 @click.command()
 @click.argument("operation")
-@click.argument("shapes", nargs=-1, required=True, type=_Shape())
+@click.argument("shapes", nargs=-1, required=True, type=_shape)
 @click.option("--dtype", default="float64", show_default=True, help="Of the arguments.")
 @click.option("--backend", help="Instead of the configured one.")
 @click.option("-l", "--level", type=click.IntRange(1, 10), help="Instead of the configured one.")
@@ -53,8 +48,11 @@ def command(
     dispatch-xp explain matmul 4096x4096 4096x4096 --dtype float32
     dispatch-xp explain linalg.svd 2000x500 -o full_matrices=False
     """
+    import warnings
+
     import numpy as np
 
+    from dispatch_xp.errors import DispatchWarning
     from dispatch_xp.explanation import explain
 
     try:
@@ -62,4 +60,11 @@ def command(
     except TypeError:
         raise click.BadParameter(f"{dtype!r} is not a dtype", param_hint="--dtype") from None
     chosen = dict(_option(text) for text in options)
-    click.echo(explain(operation, *shapes, dtype=kind, backend=backend, level=level, **chosen))
+    clash = chosen.keys() & {"dtype", "backend", "level"}
+    if clash:
+        raise click.BadParameter(f"give {clash.pop()} as an option of its own", param_hint="-o")
+    with warnings.catch_warnings():
+        # the explanation says it too
+        warnings.simplefilter("ignore", DispatchWarning)
+        found = explain(operation, *shapes, dtype=kind, backend=backend, level=level, **chosen)
+    click.echo(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from importlib import import_module
 from typing import Any
@@ -38,6 +39,15 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, or say which one may have been meant."""
+        near = difflib.get_close_matches(args[0], self._short, 1)
+        if near and near[0] != args[0]:
+            ctx.fail(f"No such command {args[0]!r}; did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -48,5 +58,11 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except DispatchError as error:
-            click.echo(f"dispatch-xp: {error}", err=True)
-            sys.exit(2)
+            message = str(error)
+        except OSError as error:
+            # a file that the user named; anything else is a fault of ours
+            if error.filename is None:
+                raise
+            message = f"{error.filename}: {error.strerror}"
+        click.echo(f"dispatch-xp: {message}", err=True)
+        sys.exit(2)

@@ -20,17 +20,22 @@ __all__ = ["copy_of", "stub_code", "swap_code"]
 # a name the door isn't counted, and a warning of the reference points at the user's line
 _FILE = "<dispatch_xp door, importlib._bootstrap>"
 
+# the names after the return are never read: they make the interpreter set up the closure, without
+# which a debugger that looks at the frame's variables crashes
 _TEMPLATE = """\
-def door({parameters}):
-    active, handle, reference = '@active', '@handle', '@reference'
-    if active[0]:
-        outcome = handle({arguments})
-        if outcome is not None:
-            if outcome.done:
-                return outcome.result
-            with outcome:
-                return outcome.finish(reference({arguments}))
-    return reference({arguments})
+def enclosing({closure}):
+    def door({parameters}):
+        active, handle, reference = '@active', '@handle', '@reference'
+        if active[0]:
+            outcome = handle({arguments})
+            if outcome is not None:
+                if outcome.done:
+                    return outcome.result
+                with outcome:
+                    return outcome.finish(reference({arguments}))
+        return reference({arguments})
+        {closure}
+    return door
 """
 
 
@@ -71,22 +76,22 @@ def stub_code(like: CodeType, handle: Handler, reference: Callable[..., Any]) ->
     """
     parameters, arguments = _parameters(like)
     # `door` and its three locals must not meet a parameter of the same name
-    source = _TEMPLATE.format(parameters=parameters, arguments=arguments)
+    closure = ", ".join(like.co_freevars)
+    source = _TEMPLATE.format(parameters=parameters, arguments=arguments, closure=closure)
     for local in ("active", "handle", "reference", "outcome"):
-        if local in like.co_varnames:
+        if local in (*like.co_varnames, *like.co_freevars):
             raise ValueError(f"a parameter is called {local!r}")
     namespace: dict[str, Any] = {}
     exec(compile(source, _FILE, "exec"), namespace)
-    code: CodeType = namespace["door"].__code__
+    code: CodeType = namespace["enclosing"](*like.co_freevars).__code__
     objects = {("@active", "@handle", "@reference"): (ACTIVE, handle, reference)}
     constants = tuple(
         objects.get(value, value) if isinstance(value, tuple) else value for value in code.co_consts
     )
-    if constants == code.co_consts:
+    if constants == code.co_consts or code.co_freevars != like.co_freevars:
         raise RuntimeError("the interpreter compiles doors in an unknown way")
     return code.replace(
         co_consts=constants,
-        co_freevars=like.co_freevars,
         co_name=like.co_name,
         co_qualname=like.co_qualname,
     )

@@ -54,6 +54,11 @@ def _values(shape: Shape, dtype: np.dtype[Any], rng: np.random.Generator) -> Any
     return (x + 1j * rng.uniform(-0.1, 0.1, shape) if dtype.kind == "c" else x).astype(dtype)
 
 
+def _near_one(shape: Shape, dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
+    """Return values whose product stays near one, however many they are."""
+    return (1 + 1e-9 * _values(shape, dtype, rng)).astype(dtype)
+
+
 def _false(shape: Shape, dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
     return np.zeros(shape, dtype=dtype)
 
@@ -138,7 +143,7 @@ def _cumulative() -> Operation:
 
 ROWS = (
     _row("sum", "iufc"),
-    _row("prod", "iufc"),
+    _row("prod", "iufc", make=_near_one),
     _row("mean", "fc"),
     _row(
         "var", "fc", per_element=4.0, options=("axis", "keepdims", "correction"),
