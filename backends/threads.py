@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -150,6 +151,9 @@ class ThreadsBackend(Backend):
         if name == "vecdot":
             same = shapes[0] == shapes[1] and len(shapes[0]) > 1
             return "" if same else "one vector cannot be split"
+        if name == "prod" and call.dtype.kind in "fc":
+            whole = len(reduced(shapes[0], call.options)) == len(shapes[0])
+            return "the order of a product decides what overflows on the way" if whole else ""
         if name == "einsum":
             if call.options["optimize"]:
                 return "BLAS uses the other cores itself"
@@ -180,7 +184,7 @@ class ThreadsBackend(Backend):
         trusted = not call.operation.finite and call.operation.name not in _TRANSFORMS
         return trusted or super().is_finite(call, result)
 
-    def _each(self, n: int, part: Part, under: Literal["ignore", "raise"] = "ignore") -> None:
+    def _each(self, n: int, part: Part) -> None:
         """Run `part` on the slices of ``range(n)``, one of them in the calling thread."""
         slices = _slices(n, self._workers)
         if self._pool is None:
@@ -188,10 +192,10 @@ class ThreadsBackend(Backend):
         assert self._pool is not None
         # in the caller's context: there, nothing is routed again
         running: list[Future[None]] = [
-            self._pool.submit(copy_context().run, _quietly, part, s, under) for s in slices[1:]
+            self._pool.submit(copy_context().run, _quietly, part, s) for s in slices[1:]
         ]
         try:
-            _quietly(part, slices[0], under)
+            _quietly(part, slices[0])
         finally:
             # a part still running holds the caller's memory: always wait for all of them
             errors = [future.exception() for future in running]
@@ -277,9 +281,9 @@ class ThreadsBackend(Backend):
             def part(s: slice) -> None:
                 values[s.start] = ufunc.reduce(prepare(flat[_at(axis, s)]), axis=None)
 
-            # parts of a product may underflow where the whole, in order, does not
-            self._each(n, part, "raise" if ufunc is np.multiply else "ignore")
-            return ufunc.reduce([values[start] for start in sorted(values)])
+            self._each(n, part)
+            with _noticed():
+                return ufunc.reduce([values[start] for start in sorted(values)])
 
         if name in _REDUCTIONS:
             return partial(_REDUCTIONS[name], lambda a: a)
@@ -398,13 +402,20 @@ class ThreadsBackend(Backend):
         return out
 
 
-def _quietly(part: Part, s: slice, under: Literal["ignore", "raise"] = "ignore") -> None:
-    """Run a part so that a floating-point flag is noticed here instead of warned about.
+def _quietly(part: Part, s: slice) -> None:
+    """Run a part so that a floating-point flag is noticed."""
+    with _noticed():
+        part(s)
+
+
+@contextmanager
+def _noticed() -> Iterator[None]:
+    """Notice floating-point flags here instead of warning about them.
 
     The reference then runs the call in the caller's own thread, where its warning belongs.
     """
     try:
-        with np.errstate(divide="raise", over="raise", invalid="raise", under=under):
-            part(s)
+        with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
+            yield
     except FloatingPointError as error:
         raise Unsupported(Reason.NON_FINITE_RESULT, str(error)) from None

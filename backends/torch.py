@@ -88,6 +88,8 @@ class TorchBackend(ArrayAPIBackend):
             return "ties come in another order unless stable=True"
         if name in ("var", "std") and not call.options["correction"].is_integer():
             return "a correction that is not a whole number"
+        if name == "prod" and kind in "fc":
+            return "the order of a product decides what overflows on the way"
         if name == "prod" and _several(call):
             return "several axes at once"
         if name in ("argmin", "argmax") and kind == "b":

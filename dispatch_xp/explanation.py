@@ -336,7 +336,7 @@ def call_of(
     function = FUNCTIONS[path]
     options = dict(options)
     name = function.operations[0]
-    wanted = _arrays_of(function)
+    wanted = _arrays_of(function, options)
     if wanted is not None and len(shapes) != wanted:
         plural = "shape" if wanted == 1 else "shapes"
         raise DispatchError(
@@ -367,10 +367,12 @@ def call_of(
     return bare
 
 
-def _arrays_of(function: Function) -> int | None:
-    """Return how many arrays a function takes, from what calibration gives it; None for any."""
+def _arrays_of(function: Function, options: Mapping[str, Any]) -> int | None:
+    """Return how many arrays a function takes, from what calibration gives it; None if unknown."""
     row = OPERATIONS[function.operations[0]]
-    if row.name == "einsum" or not row.problems:
+    if row.name == "einsum":
+        return str(options["subscripts"]).count(",") + 1 if "subscripts" in options else None
+    if not row.problems:
         return None
     problem = row.problems[0]
     kind = next(d for d in ("f8", "i8", "?", "c16") if np.dtype(d).kind in row.kinds)

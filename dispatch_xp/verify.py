@@ -55,7 +55,8 @@ def _mT(x: Array) -> Any:
 
 def _diagonal(x: Array) -> Array:
     """Return diagonals as matrices."""
-    return x[..., None] * np.eye(x.shape[-1], dtype=x.dtype)
+    matrices: Array = x[..., None] * np.eye(x.shape[-1], dtype=x.dtype)
+    return matrices
 
 
 def _orthonormal(columns: Array) -> tuple[Array, Array]:
@@ -67,7 +68,8 @@ def _from_triangle(a: Array, lower: bool) -> Array:
     """Return the Hermitian matrix that LAPACK sees when it reads one triangle."""
     triangle = np.tril(a, -1) if lower else np.triu(a, 1)
     diagonal = np.einsum("...ii->...i", a).real.astype(a.dtype)
-    return triangle + _mT(triangle) + _diagonal(diagonal)
+    whole: Array = triangle + _mT(triangle) + _diagonal(diagonal)
+    return whole
 
 
 def _svd(a: Array, r: tuple[Array, ...], options: Any) -> Pairs:
@@ -211,10 +213,14 @@ def _condition(call: Call) -> float:
         # Bauer & Fike (1960), Numer. Math. 2, 137-141: the condition of the eigenvectors
         return _ratio(np.linalg.eig(call.arrays[0].astype(call.dtype)).eigenvectors)
     if name == "linalg.matrix_power" and options["n"] < 0:
-        return _ratio(call.arrays[0].astype(call.dtype)) ** min(-options["n"], 4)
+        return _ratio(call.arrays[0].astype(call.dtype)) ** int(min(-options["n"], 4))
     if name not in _CONDITIONED:
         return 1.0
     a = call.arrays[0].astype(call.dtype)
+    return float(_condition_of(name, a, options))
+
+
+def _condition_of(name: str, a: Array, options: Any) -> float:
     if name in ("linalg.solve_triangular", "linalg.cho_solve"):
         a = np.tril(a) if options["lower"] else np.triu(a)
         if options.get("unit_diagonal"):

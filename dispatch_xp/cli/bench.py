@@ -54,8 +54,8 @@ def command(quick: bool, dtype: str, file: Path | None) -> None:
         report = measure(settings, chosen, quick=quick, tell=tell)
     benches = {bench.label: bench for bench in chosen}
     out.print(_table(report.rows, benches, narrow=out.width < _NARROW))
-    lines = [_ABOUT.format(level=settings.level), *_shrunk(chosen), *_refusals(report.rows, benches)]
-    for line in (*lines, *report.notes):
+    about = _ABOUT.format(level=settings.level)
+    for line in (about, *_shrunk(chosen), *_refusals(report.rows, benches), *report.notes):
         out.print(line, style="dim", soft_wrap=True)
     if file is not None:
         import msgspec

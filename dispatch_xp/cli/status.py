@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
 __all__ = ["command"]
+
+_DOORS = {"numpy._core._methods": "methods, as x.sum()"}
 
 
 @click.command()
@@ -42,14 +45,18 @@ def _report() -> dict[str, Any]:
         if not was_installed:
             INSTALLATION.uninstall()
     settings = resolved.settings
+    found = _backends(settings.backends)
+    pools = _pools()
     return {
         "version": dispatch_xp.__version__,
-        "backends": _backends(settings.backends),
+        "backends": found,
         "profile": _profile(settings.profile),
         "level": {"level": settings.level, "speedup": LEVELS[settings.level].speedup},
+        "choice": {"backend": settings.backend, "policy": settings.policy},
         "doors": doors,
         "functions_without_door": problems,
-        "thread_pools": _pools(),
+        "thread_pools": pools,
+        "thread_pool_advice": _advice(pools, found),
         "settings": msgspec.to_builtins(settings),
         "sources": resolved.sources,
     }
@@ -57,6 +64,7 @@ def _report() -> dict[str, Any]:
 
 def _backends(wanted: tuple[str, ...]) -> list[dict[str, Any]]:
     from dispatch_xp import backends
+    from dispatch_xp.backends.interface import Availability
     from dispatch_xp.errors import PluginError
 
     found = []
@@ -64,9 +72,9 @@ def _backends(wanted: tuple[str, ...]) -> list[dict[str, Any]]:
         try:
             availability = backends.get(name).probe()
         except PluginError as error:
-            found.append({"name": name, "available": False, "reason": str(error),
-                          "description": "", "used": name in wanted})  # fmt: skip
-            continue
+            availability = Availability(False, str(error))
+        except Exception as error:  # of a third party's, which must not hide all the rest
+            availability = Availability(False, f"its probe failed: {error!r}")
         found.append(
             {
                 "name": name,
@@ -117,6 +125,28 @@ def _pools() -> list[dict[str, Any]]:
     ]
 
 
+def _advice(pools: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[str]:
+    """Say whether thread pools may take the cores from each other, and what helps."""
+    several = [pool for pool in pools if pool["threads"] > 1]
+    has_openmp = any(pool["library"].startswith("openmp") for pool in pools)
+    torch = any(b["name"] == "torch" and b["available"] and b["used"] for b in found)
+    lines = []
+    if torch and not has_openmp:
+        lines.append("PyTorch brings one more (OpenMP) when it is started.")
+    if len(several) + (torch and not has_openmp) > 1:
+        lines.append("Each pool waits for work by spinning, and takes the cores from the others.")
+        policy = os.environ.get("OMP_WAIT_POLICY", "")
+        if policy.upper() == "PASSIVE":
+            lines.append("OMP_WAIT_POLICY=PASSIVE is set: PyTorch's gives way.")
+        elif torch or has_openmp:
+            lines.append(
+                "With OMP_WAIT_POLICY=PASSIVE set before Python starts, PyTorch's gives way."
+            )
+        else:
+            lines.append("With OPENBLAS_NUM_THREADS=1 set before Python starts, they don't.")
+    return lines
+
+
 def _print(report: dict[str, Any]) -> None:
     from rich.text import Text
 
@@ -127,7 +157,7 @@ def _print(report: dict[str, Any]) -> None:
     out = console()
     out.print(f"dispatch-xp {report['version']}", style="bold")
 
-    backends = table("backend", "", "")
+    backends = table("backend", "state", "")
     backends.add_row("reference", Text("always", "green"), "NumPy and SciPy themselves")
     for b in report["backends"]:
         if b["available"]:
@@ -154,6 +184,11 @@ def _print(report: dict[str, Any]) -> None:
                 f"  {name}: {figures['startup']:.2f} s to start; changing from the reference to it "
                 f"costs {figures['switch'] * 1e3:.2f} ms"
             )
+    choice = report["choice"]
+    if choice["backend"] == "auto":
+        out.print(f"policy           {choice['policy']}")
+    else:
+        out.print(f"backend          {choice['backend']}, whatever the policy")
     level = report["level"]
     out.print(
         f"level            {level['level']}: a backend has to be {level['speedup']:g} times as fast"
@@ -162,7 +197,8 @@ def _print(report: dict[str, Any]) -> None:
     out.print()
     doors = table("door", "in place", "")
     for door in report["doors"]:
-        doors.add_row(door["door"], str(door["count"]), door["problem"])
+        name = _DOORS.get(door["door"], door["door"])
+        doors.add_row(name, str(door["count"]), door["problem"])
     out.print(doors)
     for path, problem in report["functions_without_door"].items():
         out.print(f"  no door: {path}: {problem}")
@@ -172,10 +208,7 @@ def _print(report: dict[str, Any]) -> None:
     for pool in report["thread_pools"]:
         pools.add_row(pool["library"], str(pool["threads"]), Path(pool["file"]).name)
     out.print(pools)
-    if len([p for p in report["thread_pools"] if p["threads"] > 1]) > 1:
-        out.print(
-            "  Several pools share the cores, and each waits for work by spinning. With "
-            "OMP_WAIT_POLICY=PASSIVE\n  set before Python starts, PyTorch's gives way."
-        )
+    for line in report["thread_pool_advice"]:
+        out.print(f"  {line}", soft_wrap=True)
     out.print()
     out.print(settings_table(load()))

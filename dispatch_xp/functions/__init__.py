@@ -18,6 +18,7 @@ from dispatch_xp.functions import (
     numpy_statistical,
     scipy_linalg,
 )
+from dispatch_xp.functions.flags import with_checked_flags
 from dispatch_xp.functions.function import Function, Request
 
 __all__ = ["FUNCTIONS", "Function", "Request"]
@@ -40,7 +41,9 @@ _MODULES: dict[str, tuple[_Table, ...]] = {
 
 FUNCTIONS: MappingProxyType[str, Function] = MappingProxyType(
     {
-        f"{module}.{name}": Function(f"{module}.{name}", tuple(operations), bind)
+        f"{module}.{name}": Function(
+            f"{module}.{name}", tuple(operations), with_checked_flags(bind)
+        )
         for module, tables in _MODULES.items()
         for table in tables
         for name, (bind, *operations) in table.items()

@@ -53,7 +53,7 @@ def _input(x: Any, name: str) -> tuple[npt.NDArray[Any], np.dtype[Any], np.dtype
 def _norm(norm: Any) -> str:
     if norm is None:
         return "backward"
-    if norm not in ("backward", "ortho", "forward"):
+    if not isinstance(norm, str) or norm not in ("backward", "ortho", "forward"):
         raise Unsupported(Reason.INVALID, f"norm={norm!r:.40}")
     return str(norm)
 
@@ -62,7 +62,7 @@ def _length(n: Any) -> int | None:
     if n is None:
         return None
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
-        raise Unsupported(Reason.INVALID, f"n={n!r:.40}")
+        raise Unsupported(Reason.ARGUMENT, f"n={n!r:.40}")
     return int(n)
 
 
@@ -108,7 +108,7 @@ def _grid_options(a: npt.NDArray[Any], s: Any, axes: Any, norm: Any) -> dict[str
         chosen = axes_of(axes, a.ndim)
         lengths = tuple(_length(n) for n in (s if isinstance(s, (tuple, list)) else (s,)))
         if len(lengths) != len(chosen):
-            raise Unsupported(Reason.INVALID, f"s={s!r:.40}, axes={axes!r:.40}")
+            raise Unsupported(Reason.ARGUMENT, f"s={s!r:.40}, axes={axes!r:.40}")
     if not chosen:
         raise Unsupported(Reason.ARGUMENT, "axes=()")
     if lengths is None or None in lengths:
@@ -150,6 +150,8 @@ def _numpy_grid(name: str, default: tuple[int, ...] | None) -> Bind:
         a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None
     ) -> Request:
         only_default(out=(out, None))
+        if not all(x is None or isinstance(x, (tuple, list)) for x in (s, axes)):
+            raise Unsupported(Reason.ARGUMENT, "s and axes that are no sequences")
         return bind_grid(a, s, axes, norm)
 
     return bind
@@ -223,8 +225,8 @@ def _long_enough(name: str, a: npt.NDArray[Any], options: dict[str, Any]) -> dic
 
 
 def _type(type: Any) -> int:
-    if type not in (1, 2, 3, 4) or isinstance(type, bool):
-        raise Unsupported(Reason.INVALID, f"type={type!r:.40}")
+    if not isinstance(type, int) or type not in (1, 2, 3, 4) or isinstance(type, bool):
+        raise Unsupported(Reason.ARGUMENT, f"type={type!r:.40}")
     return int(type)
 
 
@@ -281,6 +283,8 @@ def _shift(name: str) -> Bind:
             raise Unsupported(Reason.ZERO_DIMENSIONAL)
         order = memory_order(a)
         options = {"axes": axes_of(axes, a.ndim)}
+        if not options["axes"]:
+            raise Unsupported(Reason.ARGUMENT, "axes=()")
         return request(
             f"fft.{name}", (a,), a.dtype, lambda r: deliver(r[0], a.dtype, order), options
         )

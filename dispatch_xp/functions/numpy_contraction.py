@@ -41,7 +41,7 @@ def _destination(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None
     """Refuse an `out` that the reference would refuse, or that isn't a plain array."""
     if type(out) is not np.ndarray or out.shape != shape or out.dtype != dtype:
         raise Unsupported(Reason.ARGUMENT, "out")
-    if not (out.flags.c_contiguous and out.flags.writeable):
+    if not out.flags.carray:
         raise Unsupported(Reason.ARGUMENT, "out")
 
 

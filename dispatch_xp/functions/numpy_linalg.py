@@ -126,8 +126,8 @@ def _triangle_order(a: npt.NDArray[Any], triangle: npt.NDArray[Any]) -> Order:
     return iteration_order(mask, np.empty_like(a)[..., : triangle.shape[-2], :])
 
 
-def qr(a: Any, mode: str = "reduced") -> Request:
-    if mode not in ("reduced", "complete", "r"):
+def qr(a: Any, mode: Any = "reduced") -> Request:
+    if not isinstance(mode, str) or mode not in ("reduced", "complete", "r"):
         raise Unsupported(Reason.ARGUMENT, f"mode={mode!r:.40}")
     a = matrix(a)
     compute, result = _dtypes(a)
@@ -167,7 +167,7 @@ def svdvals(x: Any, /) -> Request:
 
 
 def _lower(uplo: Any) -> dict[str, Any]:
-    if uplo not in ("L", "U", "l", "u"):
+    if not isinstance(uplo, str) or uplo not in ("L", "U", "l", "u"):
         raise Unsupported(Reason.INVALID, f"UPLO={uplo!r:.40}")
     return {"lower": uplo in "Ll"}
 
@@ -261,7 +261,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Request:
     eps = np.finfo(compute).eps
     if rcond is None:
         rcond = eps * max(m, n)
-    elif rcond == -1:
+    elif isinstance(rcond, (int, float)) and rcond == -1:
         rcond = eps
     elif not isinstance(rcond, (int, float, np.floating)) or not rcond >= 0:
         raise Unsupported(Reason.ARGUMENT, f"rcond={rcond!r:.40}")
@@ -308,7 +308,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 def cond(x: Any, p: Any = None) -> Request:
-    if p is not None and p != 2 and p != -2:
+    if p is not None and not (isinstance(p, int) and p in (2, -2)):
         raise Unsupported(Reason.ARGUMENT, f"p={p!r:.40}")
     a = matrix(x)
     compute, result = _dtypes(a)
@@ -317,8 +317,9 @@ def cond(x: Any, p: Any = None) -> Request:
         s = deliver(r[0], _real(result))
         with np.errstate(all="ignore"):
             ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-        if not np.isfinite(ratio).all():
-            raise Unsupported(Reason.NON_FINITE_RESULT, "singular matrix")
+        largest = s[..., 0] * max(a.shape[-2:]) * np.finfo(s.dtype).eps
+        if not (s[..., -1] > largest).all():
+            raise Unsupported(Reason.ILL_CONDITIONED, "singular, or not, by rounding alone")
         return _give(ratio, ratio.dtype, a)
 
     return request("linalg.cond", (a,), compute, finish, native=result)
@@ -344,7 +345,16 @@ def matrix_power(a: Any, n: Any) -> Request:
 
 
 def _matrix_norm(a: npt.NDArray[Any], order: Any, keepdims: bool) -> Request:
-    if order not in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
+    if not isinstance(order, (str, int, float)) or order not in (
+        "fro",
+        "nuc",
+        1,
+        -1,
+        2,
+        -2,
+        math.inf,
+        -math.inf,
+    ):
         raise Unsupported(Reason.ARGUMENT, f"ord={order!r:.40}")
     # sums run in the dtype of the input, singular values in double
     by_values = order in ("nuc", 2, -2)
@@ -368,6 +378,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> R
     if axis is not None:
         raise Unsupported(Reason.ARGUMENT, f"axis={axis!r:.40}")
     a = operand(x)
+    if ord is not None and not isinstance(ord, (str, int, float)):
+        raise Unsupported(Reason.ARGUMENT, f"ord={ord!r:.40}")
     if ord is None or (ord == 2 and a.ndim == 1) or (ord in ("f", "fro") and a.ndim == 2):
         return _flat_norm(a, keepdims)
     if a.ndim != 2:

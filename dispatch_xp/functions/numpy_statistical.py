@@ -154,7 +154,7 @@ def _spread(operation: str) -> Callable[..., Request]:
                 raise Unsupported(Reason.INVALID, "ddof and correction")
             ddof = correction
         if not isinstance(ddof, (int, float, np.integer, np.floating)):
-            raise Unsupported(Reason.INVALID, f"ddof={ddof!r:.40}")
+            raise Unsupported(Reason.ARGUMENT, f"ddof={ddof!r:.40}")
         count = np.prod([a.shape[i] for i in axes_of(axis, a.ndim)])
         if ddof >= count:
             raise Unsupported(Reason.ARGUMENT, "no degrees of freedom: the reference warns")

@@ -82,7 +82,7 @@ def matrix(x: Any, *, square: bool = False, ndim: int | None = None) -> npt.NDAr
     """
     a = operand(x)
     if a.ndim < 2 or (square and a.shape[-1] != a.shape[-2]):
-        raise Unsupported(Reason.INVALID, f"shape {a.shape}")
+        raise Unsupported(Reason.SHAPE, f"{a.shape}")
     if ndim is not None and a.ndim != ndim:
         raise Unsupported(Reason.SHAPE, f"{a.ndim} dimensions")
     return a
@@ -108,11 +108,13 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = []
     for a in given:
-        if not isinstance(a, (int, np.integer)) or isinstance(a, bool) or not -ndim <= a < ndim:
+        if not isinstance(a, (int, np.integer)) or isinstance(a, bool):
+            raise Unsupported(Reason.ARGUMENT, f"axis {axis!r:.40}")
+        if not -ndim <= a < ndim:
             raise Unsupported(Reason.INVALID, f"axis {axis!r:.40}")
         axes.append(int(a) % ndim)
     if len(set(axes)) != len(axes):
-        raise Unsupported(Reason.INVALID, f"axis {axis!r:.40}")
+        raise Unsupported(Reason.ARGUMENT, f"axis {axis!r:.40}")
     return tuple(axes)
 
 
@@ -181,7 +183,8 @@ def stack_order(core: int, *stacks: tuple[npt.NDArray[Any], int]) -> Order:
     *stacks : (ndarray, int)
         The arguments, each with its core dimensions.
     """
-    leading = [a[(..., *(0,) * n)] for a, n in stacks]
+    corner: list[Any] = [0]
+    leading = [a[(..., *corner * n)] for a, n in stacks]
     ndim = max(a.ndim for a in leading)
     order = iteration_order(*leading) if ndim > 1 else "C"
     if isinstance(order, str):

@@ -62,7 +62,7 @@ def _dense(a: Array, assume_a: Any) -> None:
     SciPy looks for a structure unless told that there is none. Zero corners are how a triangular,
     a banded and a diagonal matrix show at a glance.
     """
-    if assume_a in ("gen", "general"):
+    if isinstance(assume_a, str) and assume_a in ("gen", "general"):
         return
     if assume_a is not None:
         raise Unsupported(Reason.ARGUMENT, f"assume_a={assume_a!r:.40}")
@@ -109,8 +109,11 @@ def inv(
     only_default(lower=(lower, False))
     a, dtype = _square(a)
     _dense(a, assume_a)
+    # SciPy inverts in place where it may: the caller's memory, or its own copy
+    in_place = (overwrite_a or a.dtype != dtype) and a.flags.f_contiguous
+    order = "F" if in_place else "C"
     return request(
-        "linalg.inv", (a,), dtype, lambda r: deliver(r[0], dtype), {"well_conditioned": True}
+        "linalg.inv", (a,), dtype, lambda r: deliver(r[0], dtype, order), {"well_conditioned": True}
     )
 
 
@@ -137,13 +140,13 @@ def qr(
     a: Any,
     overwrite_a: bool = False,
     lwork: Any = None,
-    mode: str = "full",
+    mode: Any = "full",
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> Request:
     only_default(lwork=(lwork, None), pivoting=(pivoting, False))
     modes = {"full": "complete", "qr": "complete", "r": "r", "economic": "reduced"}
-    if mode not in modes:
+    if not isinstance(mode, str) or mode not in modes:
         raise Unsupported(Reason.ARGUMENT, f"mode={mode!r:.40}")
     a, dtype = _any_shape(a)
     m, n = a.shape
@@ -293,6 +296,8 @@ def pinv(
 ) -> Request:
     only_default(return_rank=(return_rank, False))
     a, dtype = _any_shape(a)
+    if not all(isinstance(t, (int, float, np.floating, type(None))) for t in (atol, rtol)):
+        raise Unsupported(Reason.ARGUMENT, "a tolerance that is no number")
     absolute = 0.0 if atol is None else float(atol)
     relative = float(max(a.shape) * np.finfo(dtype).eps if rtol is None else rtol)
     if absolute < 0 or relative < 0:
@@ -327,7 +332,7 @@ def lstsq(
     b = _right_hand_side(len(a), b)
     dtype = _dtype(a, b)
     m, n = a.shape
-    if cond is None or cond == -1:
+    if cond is None or (isinstance(cond, (int, float)) and cond == -1):
         cond = np.finfo(dtype).eps
     elif not isinstance(cond, (int, float, np.floating)) or cond < 0:
         raise Unsupported(Reason.ARGUMENT, f"cond={cond!r:.40}")
@@ -390,8 +395,8 @@ def lu_solve(
     factors, pivots = lu_and_piv
     factors, _ = _square(factors)
     pivots = operand(pivots, "iu")
-    if trans not in (0, 1, 2) or pivots.shape != (len(factors),):
-        raise Unsupported(Reason.INVALID, f"trans={trans!r:.40}")
+    if not isinstance(trans, int) or trans not in (0, 1, 2) or pivots.shape != (len(factors),):
+        raise Unsupported(Reason.ARGUMENT, f"trans={trans!r:.40}")
     b = _right_hand_side(len(factors), b)
     dtype = _dtype(factors, b)
     order = np.arange(len(factors))
@@ -420,8 +425,8 @@ def solve_triangular(
     a, _ = _square(a)
     b = _right_hand_side(len(a), b)
     codes = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
-    if isinstance(trans, bool) or trans not in codes:
-        raise Unsupported(Reason.INVALID, f"trans={trans!r:.40}")
+    if not isinstance(trans, (int, str)) or isinstance(trans, bool) or trans not in codes:
+        raise Unsupported(Reason.ARGUMENT, f"trans={trans!r:.40}")
     if not unit_diagonal and (np.diagonal(a) == 0).any():
         raise Unsupported(Reason.INVALID, "singular matrix")
     dtype = _dtype(a, b)
@@ -508,8 +513,8 @@ def hessenberg(
     return request("linalg.hessenberg", (a,), dtype, finish, {"calc_q": bool(calc_q)})
 
 
-def polar(a: Any, side: str = "right") -> Request:
-    if side not in ("right", "left"):
+def polar(a: Any, side: Any = "right") -> Request:
+    if not isinstance(side, str) or side not in ("right", "left"):
         raise Unsupported(Reason.INVALID, f"side={side!r:.40}")
     a, dtype = _any_shape(a)
     return request(

@@ -16,12 +16,16 @@ from dispatch_xp import router, verify
 from dispatch_xp.decision import REFERENCE, Decision
 from dispatch_xp.doors import ufuncs
 
-__all__ = ["Observed", "check", "observe", "routed", "same", "snapshot"]
+__all__ = ["ArgumentsChanged", "Observed", "check", "observe", "routed", "same", "snapshot"]
 
 
 LINE = 1 + next(
     i for i, line in enumerate(Path(__file__).read_text().splitlines()) if line.endswith("# LINE")
 )
+
+
+class ArgumentsChanged(Exception):
+    """The reference itself changed its arguments: an output, or an ``overwrite_a``."""
 
 
 @dataclass
@@ -101,7 +105,8 @@ def check(configuration: dict[str, Any], function: Callable[..., Any], *args, **
     """Call outside and inside; assert that nobody can tell, but for rounding."""
     before = snapshot((args, kwargs))
     want = observe(function, args, kwargs)
-    assert snapshot((args, kwargs)) == before, "the reference itself changed its arguments"
+    if snapshot((args, kwargs)) != before:
+        raise ArgumentsChanged
     with routed(configuration) as how:
         got = observe(function, args, kwargs)
     assert snapshot((args, kwargs)) == before, "an argument was changed"
@@ -113,7 +118,9 @@ def same(got: Observed, want: Observed, how: Routed) -> None:
     """Assert that two observations agree, exactly where the reference ran."""
     if want.error is not None or got.error is not None:
         assert type(got.error) is type(want.error), (got.error, want.error, got.result)
-        assert str(got.error) == str(want.error)
+        # what follows may show memory that was never written
+        messages = [str(seen.error).partition("Invoked with")[0] for seen in (got, want)]
+        assert messages[0] == messages[1]
         assert got.warnings == want.warnings
         return
     assert got.warnings == want.warnings
@@ -122,7 +129,7 @@ def same(got: Observed, want: Observed, how: Routed) -> None:
         assert identical(got.result, want.result), (got.result, want.result)
         return
     ran = [run for run in how.runs if not isinstance(run[2], Decision)]
-    if any(results is None for _, _, results in ran):
+    if len(ran) > 1 or ran[0][2] is None:
         _same_loops(got.result, want.result, [call for call, _, _ in ran])
         return
     ((call, backend, results),) = ran
@@ -140,8 +147,9 @@ def _same_loops(got: Any, want: Any, calls: list[Any]) -> None:
     assert apart <= max(verify.tolerance(call, want) for call in calls), (apart, got, want)
     if each and calls[0].operation.name not in ("maximum", "minimum"):
         got, want = np.asarray(got), np.asarray(want)
-        zero = (want == 0) & (got == 0) if want.dtype.kind == "f" else np.zeros(want.shape, bool)
-        assert np.array_equal(np.signbit(got[zero]), np.signbit(want[zero])), "the sign of zero"
+        if want.dtype.kind == "f":
+            zero = (want == 0) & (got == 0)
+            assert np.array_equal(np.signbit(got[zero]), np.signbit(want[zero])), "sign of zero"
 
 
 def _delivered(result: Any, results: tuple) -> None:
@@ -196,6 +204,8 @@ def identical(got: Any, want: Any) -> bool:
             return same_value and all(
                 np.array_equal(np.signbit(a[finite]), np.signbit(b[finite])) for a, b in parts
             )
+        if x.dtype.kind == "O":
+            return repr(x.tolist()) == repr(y.tolist())
         if x.dtype.kind in "mM":
             return x.tobytes() == y.tobytes()
         return np.array_equal(x, y)

@@ -73,9 +73,7 @@ def test_out_of_another_dtype(path, dtype, configuration):
     got = _into(path, ours, configuration)
     assert (type(got.error), str(got.error)) == (type(want.error), str(want.error))
     rtol = 1e-5 if dtype in "fF" else 1e-12
-    np.testing.assert_allclose(
-        ours.astype(complex), theirs.astype(complex), rtol=rtol, atol=rtol
-    )
+    np.testing.assert_allclose(ours.astype(complex), theirs.astype(complex), rtol=rtol, atol=rtol)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from oracle import check
 
 @pytest.mark.usefixtures("persistent")
 @pytest.mark.parametrize("path", PRODUCTS)
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_same_answer(path, configuration, data):
     args, kwargs = data.draw(TABLE[path])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from arguments import TRANSFORMS, TABLE, function
+from arguments import TABLE, TRANSFORMS, function
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import check
@@ -11,7 +11,7 @@ from oracle import check
 
 @pytest.mark.usefixtures("persistent")
 @pytest.mark.parametrize("path", TRANSFORMS)
-@settings(max_examples=60)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_same_answer(path, configuration, data):
     args, kwargs = data.draw(TABLE[path])

@@ -13,7 +13,7 @@ PATHS = [path for path in TABLE if ".linalg." in path]
 
 @pytest.mark.usefixtures("persistent")
 @pytest.mark.parametrize("path", PATHS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_same_answer(path, configuration, data):
     args, kwargs = data.draw(TABLE[path])

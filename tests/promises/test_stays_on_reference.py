@@ -41,19 +41,31 @@ EXOTIC = {
 }
 
 
+# ufuncs are routed by the loop, which never sees anything but plain native numbers
+LOOPS = {*ELEMENTWISE, *(f"numpy.{x}{y}" for x in ("", "linalg.") for y in ("matmul", "vecdot"))}
+PATHS = [path for path in TABLE if path not in LOOPS]
+
+
 @pytest.mark.usefixtures("persistent")
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
-@pytest.mark.parametrize("path", [path for path in TABLE if path not in ELEMENTWISE])
-@settings(max_examples=30)
+@pytest.mark.parametrize("path", PATHS)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_exotic_arrays_stay(path, configuration, data):
     args, kwargs = data.draw(TABLE[path])
     kind = data.draw(st.sampled_from(sorted(EXOTIC)))
     places = [i for i, x in enumerate(args) if type(x) is np.ndarray and x.dtype.kind in "biuf"]
-    assume(places and args[places[0]].size)
-    # SciPy itself reads uninitialised memory where a mask or a structured dtype gets that far
+    assume(places and args[places[0]].size and args[places[0]].ndim)
+    # SciPy 1.17's lu reads memory that was never written if it is big-endian
+    assume((path, kind) != ("scipy.linalg.lu", "big-endian"))
+    # one byte has no order
+    assume(kind != "big-endian" or args[places[0]].dtype.itemsize > 1)
+    plain = args[places[0]]
+    if path == "scipy.linalg.inv":
+        # SciPy 1.17 crashes where it converts an array in Fortran order
+        plain = np.ascontiguousarray(plain)
     with np.errstate(all="ignore"):
-        exotic = EXOTIC[kind](args[places[0]])
+        exotic = EXOTIC[kind](plain)
     args = (*args[: places[0]], exotic, *args[places[0] + 1 :])
     how = check(configuration, function(path), *args, **kwargs)
     outermost = how.records[0] if how.records else None

@@ -1,0 +1,86 @@
+"""``status`` says what is there, what is missing, what is set, and what may be in the way."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dispatch_xp.backends.threads import ThreadsBackend
+from dispatch_xp.cli import status
+
+BLAS = {"library": "openblas 0.3", "threads": 4, "file": "/a/libopenblas.so"}
+OPENMP = {"library": "openmp", "threads": 4, "file": "/a/libgomp.so"}
+TORCH = {"name": "torch", "available": True, "used": True}
+
+
+def test_the_choice(call, monkeypatch):
+    assert "policy           cost-model" in call("status").output
+    monkeypatch.setenv("DISPATCH_XP_POLICY", "random")
+    assert "policy           random" in call("status").output
+    monkeypatch.setenv("DISPATCH_XP_BACKEND", "threads")
+    assert "backend          threads, whatever the policy" in call("status").output
+    report = json.loads(call("status", "--json").output)
+    assert report["choice"] == {"backend": "threads", "policy": "random"}
+
+
+def test_json_has_everything_that_the_text_has(call):
+    report = json.loads(call("status", "--json").output)
+    assert set(report) == {
+        "version", "backends", "profile", "level", "choice", "doors", "functions_without_door",
+        "thread_pools", "thread_pool_advice", "settings", "sources",
+    }  # fmt: skip
+    assert report["sources"]["backends"] == "DISPATCH_XP_BACKENDS"
+    assert report["level"] == {"level": 5, "speedup": 1.3}
+    assert all({"door", "count", "problem"} == set(door) for door in report["doors"])
+    assert any("openblas" in pool["library"] or pool["file"] for pool in report["thread_pools"])
+
+
+def test_a_probe_that_fails_hides_nothing_else(call, monkeypatch):
+    def probe(self):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(ThreadsBackend, "probe", probe)
+    text = call("status").output
+    assert "its probe failed: RuntimeError('out of luck')" in text
+    assert "thread pool" in text
+
+
+@pytest.mark.parametrize(
+    ("pools", "backends", "policy", "advice"),
+    [
+        ([BLAS], [], "", ""),
+        ([BLAS | {"threads": 1}, BLAS | {"threads": 1}], [], "", ""),
+        ([BLAS, BLAS], [], "", "OPENBLAS_NUM_THREADS=1"),
+        ([BLAS], [TORCH], "", "With OMP_WAIT_POLICY=PASSIVE"),
+        ([BLAS, OPENMP], [TORCH], "", "With OMP_WAIT_POLICY=PASSIVE"),
+        ([BLAS, OPENMP], [TORCH], "passive", "OMP_WAIT_POLICY=PASSIVE is set"),
+        ([BLAS], [TORCH | {"available": False}], "", ""),
+        ([BLAS], [TORCH | {"used": False}], "", ""),
+    ],
+)
+def test_advice_on_thread_pools(monkeypatch, pools, backends, policy, advice):
+    monkeypatch.setenv("OMP_WAIT_POLICY", policy)
+    lines = status._advice(pools, backends)
+    assert bool(lines) == bool(advice)
+    assert advice in "\n".join(lines)
+    assert ("one more" in "\n".join(lines)) == (TORCH in backends and OPENMP not in pools)
+
+
+def test_a_profile_of_another_machine(call, monkeypatch, tmp_path):
+    from dispatch_xp.profile import Machine, Profile, write
+
+    path = tmp_path / "profile.json"
+    write(Profile(Machine("abacus", "wood", 1), {}), path)
+    monkeypatch.setenv("DISPATCH_XP_PROFILE", str(path))
+    text = " ".join(call("status").output.split())
+    assert "is of another machine (cpu 'abacus'" in text
+    assert "`auto` keeps everything on the reference" in text
+
+
+def test_as_a_program(program):
+    done = program("status")
+    assert "\x1b" not in done.stdout
+    assert "\r" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 160
+    assert done.stderr == ""
