@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,7 @@ from dispatch_xp.verify import difference, tolerance
 __all__ = ["Bench", "Report", "Row", "measure", "problems"]
 
 _BUDGET = 0.5
+_REST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,7 @@ def _rows(
     budget: float,
 ) -> list[Row]:
     case = bench.case()
+    time.sleep(_REST)
     reference = on_reference(case, budget)
     want = case.reference(*case.arguments)
     rows = []
@@ -237,6 +240,8 @@ def _rows(
             row.note = why
         else:
             takers.append(backend)
+            # the thread pools that ran before spin for a while, on the cores that this one needs
+            time.sleep(_REST)
             _fill(row, case, backend, settings, budget, want)
     decision = policy.choose(case.call, takers) if takers else None
     chosen = decision.backend if decision is not None else REFERENCE

@@ -8,6 +8,7 @@ its ``pyproject.toml``, the user's file. A file names things; it never runs code
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 import tomllib
@@ -125,7 +126,8 @@ def _layers(arguments: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, Any]]
     files = [(path, _read(path)) for path in (user_file(),) if path.is_file()]
     project = Path("pyproject.toml")
     if project.is_file():
-        table = _read(project).get("tool", {}).get("dispatch_xp")
+        tools = _read(project).get("tool", {})
+        table = tools.get("dispatch_xp") if isinstance(tools, dict) else None
         if table is not None:
             files.append((project.absolute(), table))
     local = Path("dispatch_xp.toml")
@@ -133,7 +135,8 @@ def _layers(arguments: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, Any]]
         files.append((local.absolute(), _read(local)))
     named = os.environ.get(_LOCATION)
     if named:
-        files.append((Path(named), _read(Path(named), f"{_LOCATION} names ")))
+        path = Path(named).expanduser()
+        files.append((path, _read(path, f"{_LOCATION} names ")))
     for path, table in files:
         yield str(path), _checked(table, str(path))
     for variable, table in _variables():
@@ -194,6 +197,8 @@ def _unknown(name: str, what: str, allowed: Iterable[str]) -> str:
 
 def _checked(table: Mapping[str, Any], source: str, *, show_key: bool = True) -> dict[str, Any]:
     """Return a source's values, each checked."""
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{source}: [tool.dispatch_xp] is {table!r}, not a table")
     result = {}
     for key, value in table.items():
         if key not in KEYS:
@@ -339,7 +344,17 @@ def _bytes(value: Any) -> int:
             f"device_memory: {value!r} is not a size; write a number and one of "
             f"{', '.join(_UNITS)}, such as '20 GB'"
         )
-    return int(float(match[1]) * _UNITS[match[2]])
+    size = float(match[1]) * _UNITS[match[2]]
+    if size == math.inf:
+        raise ConfigError(f"device_memory: {value!r} is more than any device has")
+    return int(size)
+
+
+def _path(value: Any) -> str:
+    """Return a path with the user's folder written out."""
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+        raise ConfigError(f"{value!r} is not a path")
+    return os.path.expanduser(os.fspath(value))
 
 
 _CHECKS: dict[str, Callable[[Any], Any]] = {
@@ -350,7 +365,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "precision": lambda value: _one_of("precision", value, _PRECISIONS),
     "verify": _typed(bool, "true or false"),
     "fallback": lambda value: _one_of("fallback", value, _FALLBACKS),
-    "profile": _typed(str, "a path"),
+    "profile": _path,
     "seed": _typed(int, "a whole number"),
     "operations": _operations,
     "thresholds": _thresholds,

@@ -208,6 +208,8 @@ def decide(state: State, call: Call) -> tuple[Decision, Backend | None]:
     having = state.having(call.operation.name)
     if pinned is not None:
         having = tuple(b for b in having if b.name == pinned.backend)
+    if pinned is None and state.settings.backend == REFERENCE:
+        return stay(Reason.REFERENCE_POLICY), None
     if not having:
         return stay(Reason.NO_BACKEND, call.operation.name), None
     candidates, refusal = _candidates(state, call, having)

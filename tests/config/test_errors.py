@@ -156,3 +156,23 @@ def test_a_named_file_that_is_a_folder(write, monkeypatch):
     with pytest.raises(ConfigError) as error:
         load()
     says(error, "DISPATCH_XP_CONFIG", "directory")
+
+
+def test_a_tool_table_that_is_no_table_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool]\ndispatch_xp = 8\n")
+    with pytest.raises(ConfigError, match=r"pyproject\.toml.*8, not a table"):
+        load()
+    (tmp_path / "pyproject.toml").write_text("tool = 8\n")
+    load()
+
+
+def test_more_memory_than_a_number_holds_is_an_error():
+    with pytest.raises(ConfigError, match="device_memory"):
+        load(limits={"device_memory": "9" * 400 + " TB"})
+
+
+def test_a_path_may_begin_with_the_users_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert load(profile="~/p.json").settings.profile == str(tmp_path / "p.json")
+    assert load(profile=tmp_path / "p.json").settings.profile == str(tmp_path / "p.json")
