@@ -20,7 +20,7 @@ import numpy as np
 from interleave import medians
 
 import dispatch_xp
-from dispatch_xp.operations import OPERATIONS, Problem
+from dispatch_xp.operations import OPERATIONS
 
 WIN = 1.3
 BUDGET = 0.15
@@ -31,14 +31,8 @@ def function_of(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def sizes(problem: Problem) -> tuple[int, ...]:
-    """Return a middling and a large size, both between the calibrated ones."""
-    first, second = {
-        "order": (180, 700),
-        "side": (180, 1400),
-        "elements": (150_000, 3_000_000),
-    }.get(problem.unit, (48, 700))
-    return first, second
+SIZES = {"order": 350, "side": 700, "elements": 2_000_000}
+STACK = 300
 
 
 def main() -> None:
@@ -57,7 +51,7 @@ def main() -> None:
     for row in OPERATIONS.values():
         for problem in row.problems:
             dtype = np.dtype({"b": "?", "i": "i8"}.get(row.kinds[0], "f8"))
-            for size in sizes(problem):
+            for size in (SIZES.get(problem.unit, STACK),):
                 values = problem.arguments(size, dtype, np.random.default_rng(0))
                 function, keywords = function_of(problem.function), dict(problem.keywords)
 
@@ -67,7 +61,8 @@ def main() -> None:
                 names = ("plain", *backends, "auto")
                 found = medians(
                     dict.fromkeys(names, call),
-                    rounds=5,
+                    rounds=4,
+                    rest=0.03,
                     seconds=BUDGET / 10,
                     around={name: (lambda c=context: c) for name, context in around.items()},
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 import timeit
 from collections.abc import Callable
 
@@ -15,6 +16,7 @@ def rounds_of(
     rounds: int = 15,
     seconds: float = 0.02,
     around: dict[str, Callable[[], object]] | None = None,
+    rest: float = 0.0,
 ) -> dict[str, list[float]]:
     """Return the seconds of one call of each variant, round by round.
 
@@ -28,6 +30,9 @@ def rounds_of(
         How long one visit takes, about.
     around : dict of str to callable, optional
         Returns a context manager to be inside of while a variant is timed.
+    rest : float
+        Seconds to wait before each visit: thread pools spin for a while after a call, and would
+        slow whichever variant comes after the one that uses them.
     """
     around = around or {}
     counts: dict[str, int] = {}
@@ -41,6 +46,7 @@ def rounds_of(
         order = list(variants.items())
         for name, function in order if turn % 2 else reversed(order):
             with around[name]() if name in around else _nothing():
+                time.sleep(rest)
                 function()
                 total = timeit.timeit(function, number=counts[name])
             times[name].append(total / counts[name])
@@ -53,9 +59,10 @@ def medians(
     rounds: int = 15,
     seconds: float = 0.02,
     around: dict[str, Callable[[], object]] | None = None,
+    rest: float = 0.0,
 ) -> dict[str, float]:
     """Return the median seconds of one call of each variant; arguments as :func:`rounds_of`."""
-    times = rounds_of(variants, rounds=rounds, seconds=seconds, around=around)
+    times = rounds_of(variants, rounds=rounds, seconds=seconds, around=around, rest=rest)
     return {name: statistics.median(values) for name, values in times.items()}
 
 

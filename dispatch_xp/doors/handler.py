@@ -36,6 +36,7 @@ def handler(function: Function) -> Handler:
     get = CURRENT.get
     process, quiet, ndarray = PROCESS, QUIET, np.ndarray
     tuples = path in _WITH_TUPLES
+    never = float("inf")
 
     def handle(*args: Any, **kwargs: Any) -> Outcome | None:
         state = get()
@@ -46,6 +47,8 @@ def handler(function: Function) -> Handler:
         elif state is quiet:
             return None
         limit = state.limits[path]
+        if limit == never:
+            return None
         for x in args:
             if type(x) is ndarray and x.size >= limit:
                 return consider(state, function, args, kwargs)
