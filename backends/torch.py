@@ -110,9 +110,17 @@ class TorchBackend(ArrayAPIBackend):
             self._target(call).copy_(value)
             return (value,)
         function = getattr(self.torch, ELEMENTWISE[name].function)
-        if call.destination is None:
-            return (function(*arrays),)
-        return (function(*arrays, out=self._target(call)),)
+        if call.destination is not None:
+            return (function(*arrays, out=self._target(call)),)
+        if call.workload.bytes_out >= _HUGE:
+            return (function(*arrays, out=self._fresh(call, arrays)),)
+        return (function(*arrays),)
+
+    def _fresh(self, call: Call, arrays: tuple[Any, ...]) -> Any:
+        """Return a tensor in memory of NumPy's: huge pages, which cost a quarter of small ones."""
+        dtype = call.operation.out_dtype(call.dtype)
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        return self.torch.from_numpy(np.empty(shape, dtype))
 
     def _target(self, call: Call) -> Any:
         """Return the call's destination as a tensor."""
@@ -126,6 +134,10 @@ class TorchBackend(ArrayAPIBackend):
         """Return a tensor's memory as an ndarray."""
         array: npt.NDArray[Any] = value.resolve_conj().resolve_neg().numpy()
         return array
+
+
+# bytes from which NumPy asks for huge pages
+_HUGE = 1 << 22
 
 
 def _several(call: Call) -> bool:

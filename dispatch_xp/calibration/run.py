@@ -34,6 +34,8 @@ _BLAS = frozenset(row.name for row in (*contraction.ROWS, *linalg.ROWS))
 # OpenBLAS spins for 2^26 ticks after a call, which is 20 to 35 ms; OpenMP for a millisecond or so
 _REST_BLAS, _REST = 0.08, 0.003
 _LOADED = 0.5
+# times the expected seconds from which a point is measured again, and how often
+_ODD, _AGAIN = 2.0, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,13 @@ class _Run:
                     wave = [(task, size) for task in group if (size := self._next(task, cap))]
                     if not wave:
                         break
+                    expected = {key: self._expected(*key)[0] for key in wave}
                     self._together(wave)
+                    for _ in range(_AGAIN):
+                        odd = [key for key in wave if self._disturbed(*key, expected[key])]
+                        if not odd or self.left() <= 0:
+                            break
+                        self._together(odd)
         for _ in range(self.plan.rounds - 1):
             for again in _groups([(m.task, m.size) for m in self.measured.values()]):
                 if self.left() <= 0:
@@ -199,6 +207,13 @@ class _Run:
                 continue
             return size
         return None
+
+    def _disturbed(self, task: Task, size: int, expected: float) -> bool:
+        """Tell whether the reference took far longer than growth explains."""
+        point = self.measured.get((id(task), size))
+        return (
+            point is not None and expected > 0 and point.times.get(REFERENCE, 0.0) > _ODD * expected
+        )
 
     def _expected(self, task: Task, size: int) -> tuple[float, float]:
         """Return the reference's expected seconds for a size, and those of the largest known."""

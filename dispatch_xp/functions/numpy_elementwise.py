@@ -15,25 +15,20 @@ from dispatch_xp.errors import Unsupported
 from dispatch_xp.functions.function import Request
 from dispatch_xp.functions.operand import deliver, iteration_order, only_default, operand, request
 from dispatch_xp.operations import OPERATIONS, elementwise
-from dispatch_xp.operations.row import mask_itemsize, real_itemsize
 from dispatch_xp.reasons import Reason
 
 __all__ = ["FUNCTIONS"]
 
 
 def _elementwise(operation: str) -> Callable[..., Request]:
-    out_itemsize = OPERATIONS[operation].out_itemsize
+    out_dtype = OPERATIONS[operation].out_dtype
 
     def bind(*operands: Any) -> Request:
         arrays = tuple(operand(x) for x in operands)
         if len({a.shape for a in arrays if a.ndim}) != 1:
             raise Unsupported(Reason.SHAPE, "operands of different shapes")
         dtype = np.result_type(*arrays)
-        result = dtype
-        if out_itemsize is mask_itemsize:
-            result = np.dtype(np.bool_)
-        elif out_itemsize is real_itemsize:
-            result = np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
+        result = out_dtype(dtype)
         order = iteration_order(*(a for a in arrays if a.ndim))
         return request(operation, arrays, dtype, lambda r: deliver(r[0], result, order))
 

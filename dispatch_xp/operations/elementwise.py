@@ -17,9 +17,9 @@ from dispatch_xp.operations.row import (
     Problem,
     Shapes,
     broadcast,
-    mask_itemsize,
-    real_itemsize,
-    same_itemsize,
+    mask_dtype,
+    real_dtype,
+    same_dtype,
 )
 
 __all__ = ["ROWS"]
@@ -48,7 +48,7 @@ def _row(
     kinds: str,
     *,
     inputs: int = 1,
-    out_itemsize: Callable[[np.dtype[Any]], int] = same_itemsize,
+    out_dtype: Callable[[np.dtype[Any]], np.dtype[Any]] = same_dtype,
     make: Callable[[int, np.dtype[Any], np.random.Generator], Any] = _positive,
 ) -> Operation:
     def arguments(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
@@ -68,7 +68,7 @@ def _row(
         layout=lambda shapes, options: "vector",
         kinds=kinds,
         complex_factor=1,
-        out_itemsize=out_itemsize,
+        out_dtype=out_dtype,
     )
 
 
@@ -152,7 +152,7 @@ def _views() -> tuple[Operation, ...]:
             layout=lambda shapes, options: "vector",
             kinds="fc",
             complex_factor=1,
-            out_itemsize=real_itemsize,
+            out_dtype=real_dtype,
         )
         for name in ("real", "imag")
     )
@@ -178,24 +178,21 @@ def _clip() -> Operation:
 
 
 ROWS = (
-    _row("abs", "absolute", "fc", out_itemsize=real_itemsize),
+    _row("abs", "absolute", "fc", out_dtype=real_dtype),
     _row("acosh", "arccosh", "fc", make=_above_one),
     *(_row(name, numpy, "fc") for name, numpy in _UNARY.items()),
     *(_row(name, numpy, "fc") for name, numpy in _UNARY_ANY.items()),
     *(_row(name, numpy, "f") for name, numpy in _UNARY_REAL.items()),
-    *(_row(name, numpy, "fc", out_itemsize=mask_itemsize) for name, numpy in _UNARY_MASK.items()),
-    _row("signbit", "signbit", "f", out_itemsize=mask_itemsize),
+    *(_row(name, numpy, "fc", out_dtype=mask_dtype) for name, numpy in _UNARY_MASK.items()),
+    _row("signbit", "signbit", "f", out_dtype=mask_dtype),
     *(_row(name, numpy, "fc", inputs=2) for name, numpy in _BINARY_ANY.items()),
     *(_row(name, numpy, "f", inputs=2) for name, numpy in _BINARY_REAL.items()),
     *(
-        _row(name, numpy, "f", inputs=2, out_itemsize=mask_itemsize)
+        _row(name, numpy, "f", inputs=2, out_dtype=mask_dtype)
         for name, numpy in _COMPARISONS.items()
     ),
-    *(
-        _row(name, numpy, "b", inputs=2, out_itemsize=mask_itemsize)
-        for name, numpy in _LOGICAL.items()
-    ),
-    _row("logical_not", "logical_not", "b", out_itemsize=mask_itemsize),
+    *(_row(name, numpy, "b", inputs=2, out_dtype=mask_dtype) for name, numpy in _LOGICAL.items()),
+    _row("logical_not", "logical_not", "b", out_dtype=mask_dtype),
     *(_row(name, numpy, "iu", inputs=2) for name, numpy in _BITWISE.items()),
     _row("bitwise_invert", "invert", "iu"),
     _clip(),

@@ -17,9 +17,9 @@ from dispatch_xp.operations.row import (
     Problem,
     Shape,
     Shapes,
-    complex_itemsize,
-    real_itemsize,
-    same_itemsize,
+    complex_dtype,
+    real_dtype,
+    same_dtype,
 )
 
 __all__ = ["ROWS", "transformed"]
@@ -120,9 +120,7 @@ def _row(name: str, *, in_numpy: bool, in_standard: bool) -> Operation:
         options=frozenset({"n", "axis", "s", "axes", "norm"} | own),
         kinds="f" if half_out or trigonometric else "fc",
         complex_factor=1,
-        out_itemsize=(
-            same_itemsize if trigonometric else real_itemsize if half else complex_itemsize
-        ),
+        out_dtype=(same_dtype if trigonometric else real_dtype if half else complex_dtype),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_xp.operations.row import Operation, Options, Problem, Shape, Shapes, real_itemsize
+from dispatch_xp.operations.row import Operation, Options, Problem, Shape, Shapes, real_dtype
 
 __all__ = ["ROWS"]
 
@@ -346,7 +346,7 @@ ROWS = (
         layout=lambda shapes, options: "vector",
         options=frozenset({"ord"}),
         finite=True,
-        out_itemsize=real_itemsize,
+        out_dtype=real_dtype,
     ),
     _row(
         "linalg.lu", _LU, _factors("mm", "mk", "kn"), "LAWN 41: getrf", _general, numpy=False,

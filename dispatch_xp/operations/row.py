@@ -17,35 +17,43 @@ __all__ = [
     "Shapes",
     "Workload",
     "broadcast",
-    "complex_itemsize",
-    "mask_itemsize",
-    "real_itemsize",
-    "same_itemsize",
+    "complex_dtype",
+    "index_dtype",
+    "mask_dtype",
+    "real_dtype",
+    "same_dtype",
 ]
 
 Shape = tuple[int, ...]
 Shapes = tuple[Shape, ...]
 Options = Mapping[str, Any]
 
-
-def same_itemsize(dtype: np.dtype[Any]) -> int:
-    """Return the itemsize of a result of the computation's own dtype."""
-    return dtype.itemsize
+_BOOL, _INDEX = np.dtype(np.bool_), np.dtype(np.intp)
 
 
-def mask_itemsize(dtype: np.dtype[Any]) -> int:
-    """Return the itemsize of a bool result."""
-    return 1
+def same_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of a result that is of the computation's own."""
+    return dtype
 
 
-def complex_itemsize(dtype: np.dtype[Any]) -> int:
-    """Return the itemsize of a result that is always complex."""
-    return dtype.itemsize if dtype.kind == "c" else 2 * dtype.itemsize
+def mask_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of a result that is always bool."""
+    return _BOOL
 
 
-def real_itemsize(dtype: np.dtype[Any]) -> int:
-    """Return the itemsize of a result that is always real."""
-    return dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+def index_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of positions."""
+    return _INDEX
+
+
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of a result that is always complex."""
+    return np.result_type(dtype, np.complex64)
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of a result that is always real."""
+    return np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +136,8 @@ class Operation:
         ``layout(shapes, options)``: the name of the curve that predicts the call.
     work : callable or None
         ``work(shapes, options)``: where to read the curve, if not at the flops.
-    out_itemsize : callable
-        ``out_itemsize(dtype)``: bytes of one element of the results.
+    out_dtype : callable
+        ``out_dtype(dtype)``: the dtype of the results (of the first, if they differ).
     determined : bool
         False where the result is only defined up to sign, phase or order.
     """
@@ -148,7 +156,7 @@ class Operation:
     complex_factor: int = 4
     finite: bool = False
     work: Callable[[Shapes, Options], float] | None = None
-    out_itemsize: Callable[[np.dtype[Any]], int] = same_itemsize
+    out_dtype: Callable[[np.dtype[Any]], np.dtype[Any]] = same_dtype
     determined: bool = True
 
     def workload(
@@ -180,7 +188,7 @@ class Operation:
         return Workload(
             flops=float(flops),
             bytes_in=sum(n * width for n, width in zip(sizes, widths, strict=True)),
-            bytes_out=results * self.out_itemsize(dtype),
+            bytes_out=results * self.out_dtype(dtype).itemsize,
             work=float(work),
         )
 

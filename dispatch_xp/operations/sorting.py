@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_xp.operations.row import Operation, Options, Problem, Shapes, same_itemsize
+from dispatch_xp.operations.row import Operation, Options, Problem, Shapes, index_dtype, same_dtype
 
 __all__ = ["ROWS"]
 
@@ -33,10 +33,6 @@ def _matrix(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any
     return ((rng.standard_normal(shape) * 1e6).astype(dtype),)
 
 
-def _index_itemsize(dtype: np.dtype[Any]) -> int:
-    return np.dtype(np.intp).itemsize
-
-
 def _row(name: str) -> Operation:
     keywords: tuple[tuple[str, Any], ...] = (("stable", True),) if name == "argsort" else ()
     function = f"numpy.{name}"
@@ -55,7 +51,7 @@ def _row(name: str) -> Operation:
         options=frozenset({"axis", "stable", "kind"}),
         kinds="iuf",
         complex_factor=1,
-        out_itemsize=_index_itemsize if name == "argsort" else same_itemsize,
+        out_dtype=index_dtype if name == "argsort" else same_dtype,
     )
 
 

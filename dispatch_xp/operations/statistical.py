@@ -14,9 +14,10 @@ from dispatch_xp.operations.row import (
     Problem,
     Shape,
     Shapes,
-    mask_itemsize,
-    real_itemsize,
-    same_itemsize,
+    index_dtype,
+    mask_dtype,
+    real_dtype,
+    same_dtype,
 )
 
 __all__ = ["ROWS", "reduced"]
@@ -87,7 +88,7 @@ def _row(
     per_element: float = 1.0,
     options: tuple[str, ...] = ("axis", "keepdims"),
     make: Maker = _values,
-    out_itemsize: Callable[[np.dtype[Any]], int] = same_itemsize,
+    out_dtype: Callable[[np.dtype[Any]], np.dtype[Any]] = same_dtype,
 ) -> Operation:
     return Operation(
         name,
@@ -101,12 +102,8 @@ def _row(
         options=frozenset(options),
         kinds=kinds,
         complex_factor=2,
-        out_itemsize=out_itemsize,
+        out_dtype=out_dtype,
     )
-
-
-def _index_itemsize(dtype: np.dtype[Any]) -> int:
-    return np.dtype(np.intp).itemsize
 
 
 def _cumulative() -> Operation:
@@ -147,17 +144,17 @@ ROWS = (
     _row("mean", "fc"),
     _row(
         "var", "fc", per_element=4.0, options=("axis", "keepdims", "correction"),
-        out_itemsize=real_itemsize,
+        out_dtype=real_dtype,
     ),
     _row(
         "std", "fc", per_element=4.0, options=("axis", "keepdims", "correction"),
-        out_itemsize=real_itemsize,
+        out_dtype=real_dtype,
     ),
     _row("min", "iuf"),
     _row("max", "iuf"),
-    _row("argmin", "iuf", out_itemsize=_index_itemsize),
-    _row("argmax", "iuf", out_itemsize=_index_itemsize),
-    _row("any", "b", out_itemsize=mask_itemsize, make=_false),
-    _row("all", "b", out_itemsize=mask_itemsize),
+    _row("argmin", "iuf", out_dtype=index_dtype),
+    _row("argmax", "iuf", out_dtype=index_dtype),
+    _row("any", "b", out_dtype=mask_dtype, make=_false),
+    _row("all", "b", out_dtype=mask_dtype),
     _cumulative(),
 )  # fmt: skip
