@@ -14,14 +14,18 @@
 #include <numpy/ufuncobject.h>
 #include <fenv.h>
 #include <math.h>
+#include <stdint.h>
 
 #define SLOTS 512
 #define MOST_ARGUMENTS 8
+#define PLACES 8
+#define LEFT UINT64_C(0xFFFF)
 
 typedef struct {
     PyUFuncGenericFunction original;
     PyUFuncObject *ufunc;
     int types[MOST_ARGUMENTS];
+    npy_intp itemsizes[MOST_ARGUMENTS];
     int installed;
     long long offered, handled;
 } slot_t;
@@ -36,10 +40,14 @@ static PyObject *handler = NULL;
 #define THREAD_LOCAL __declspec(thread)
 #define UNLIKELY(x) (x)
 #define COUNT(x) ((x)++)
+#define LOAD(x) (*(volatile uint64_t *)&(x))
+#define STORE(x, value) (*(volatile uint64_t *)&(x) = (value))
 #else
 #define THREAD_LOCAL __thread
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COUNT(x) __atomic_add_fetch(&(x), 1, __ATOMIC_RELAXED)
+#define LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define STORE(x, value) __atomic_store_n(&(x), (value), __ATOMIC_RELAXED)
 #endif
 
 static THREAD_LOCAL int inside = 0;
@@ -56,26 +64,21 @@ extent(char *data, npy_intp n, npy_intp step, npy_intp itemsize, char **low, cha
 /* Whether an elementwise loop can be repeated by the original if a handler gives up half-way: no
  * reduction (an output that stands still), and no output on top of an input. */
 static int
-repeatable(const PyUFuncObject *ufunc, const int *types, char **args, npy_intp n,
-           const npy_intp *steps)
+repeatable(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps)
 {
+    const PyUFuncObject *ufunc = slot->ufunc;
     for (int out = ufunc->nin; out < ufunc->nargs; out++) {
         char *low, *high;
         if (steps[out] == 0 && n > 1) {
             return 0;
         }
-        PyArray_Descr *descr = PyArray_DescrFromType(types[out]);
-        extent(args[out], n, steps[out], PyDataType_ELSIZE(descr), &low, &high);
-        Py_DECREF(descr);
+        extent(args[out], n, steps[out], slot->itemsizes[out], &low, &high);
         for (int other = 0; other < ufunc->nargs; other++) {
             char *other_low, *other_high;
             if (other == out) {
                 continue;
             }
-            descr = PyArray_DescrFromType(types[other]);
-            extent(args[other], n, steps[other], PyDataType_ELSIZE(descr), &other_low,
-                   &other_high);
-            Py_DECREF(descr);
+            extent(args[other], n, steps[other], slot->itemsizes[other], &other_low, &other_high);
             if (low < other_high && other_low < high) {
                 return 0;
             }
@@ -135,7 +138,8 @@ let_go(PyObject *arrays)
     Py_DECREF(arrays);
 }
 
-/* Ask the handler; whether the output has been written. */
+/* Ask the handler: 1 if the output has been written, 0 if not, and -n if not and the next n loops of
+ * these dimensions need not be offered. */
 static int
 offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
 {
@@ -149,9 +153,7 @@ offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
     fegetexceptflag(&flags, FE_ALL_EXCEPT);
     PyGILState_STATE gil = PyGILState_Ensure();
     /* a pending error (of a casting loop before us) is the caller's to see */
-    if (handler != NULL && !PyErr_Occurred() &&
-        (slot->ufunc->core_enabled ||
-         repeatable(slot->ufunc, slot->types, args, dims[0], steps))) {
+    if (handler != NULL && !PyErr_Occurred()) {
         COUNT(slot->offered);
         PyObject *arrays = operands(slot, args, dims, steps);
         PyObject *callee = handler;
@@ -160,9 +162,14 @@ offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
             PyObject *answer = PyObject_CallFunction(callee, "iO", number, arrays);
             if (answer != NULL) {
                 done = answer == Py_True;
+                if (done) {
+                    COUNT(slot->handled);
+                }
+                else if (PyLong_CheckExact(answer)) {
+                    long calls = PyLong_AsLong(answer);
+                    done = -(int)(calls > (long)LEFT ? (long)LEFT : calls);
+                }
                 Py_DECREF(answer);
-                COUNT(slot->handled);
-                slot->handled -= !done;
             }
             /* before an exception is dealt with: its traceback holds frames that hold arrays */
             if (answer != NULL) {
@@ -209,17 +216,47 @@ size_of(const slot_t *slot, const npy_intp *dims)
     return largest;
 }
 
+/* What stayed: for each slot a few places, found by a hash of the dimensions. A place holds the
+ * upper bits of the hash and, in the lower LEFT, how many more loops stay unasked. Threads may lose
+ * each other's counts; a loop that stays is right at any time. */
+static uint64_t stayed[SLOTS][PLACES];
+static uint64_t generation = 1;
+
+static inline uint64_t
+hash_of(const slot_t *slot, const npy_intp *dims)
+{
+    uint64_t hash = LOAD(generation) * UINT64_C(0x9E3779B97F4A7C15);
+    int n = 1 + (slot->ufunc->core_enabled ? slot->ufunc->core_num_dim_ix : 0);
+    for (int i = 0; i < n; i++) {
+        hash = (hash ^ (uint64_t)dims[i]) * UINT64_C(0xD6E8FEB86659FD93);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
 static inline void
 trampoline(int number, char **args, npy_intp const *dims, npy_intp const *steps, void *data)
 {
     slot_t *slot = &slots[number];
     /* no size reaches infinity, the usual limit: nothing else is looked at then */
-    if (UNLIKELY(limits[number] != INFINITY) && !inside && size_of(slot, dims) >= limits[number]) {
-        inside = 1;
-        int done = offer(number, args, dims, steps);
-        inside = 0;
-        if (done) {
-            return;
+    if (UNLIKELY(limits[number] != INFINITY) && !inside && size_of(slot, dims) >= limits[number] &&
+        (slot->ufunc->core_enabled || repeatable(slot, args, dims[0], steps))) {
+        uint64_t hash = hash_of(slot, dims);
+        uint64_t *place = &stayed[number][hash % PLACES];
+        uint64_t found = LOAD(*place);
+        if (((found ^ hash) & ~LEFT) == 0 && (found & LEFT)) {
+            STORE(*place, found - 1);
+        }
+        else {
+            inside = 1;
+            int done = offer(number, args, dims, steps);
+            inside = 0;
+            if (done > 0) {
+                return;
+            }
+            if (done < 0) {
+                STORE(*place, (hash & ~LEFT) | (uint64_t)-done);
+            }
         }
     }
     slot->original(args, dims, steps, data);
@@ -304,6 +341,11 @@ install(PyObject *Py_UNUSED(module), PyObject *args)
     if (number == used) {
         slot->ufunc = (PyUFuncObject *)Py_NewRef(object);
         memcpy(slot->types, types, sizeof types);
+        for (int k = 0; k < ufunc->nargs; k++) {
+            PyArray_Descr *descr = PyArray_DescrFromType(types[k]);
+            slot->itemsizes[k] = PyDataType_ELSIZE(descr);
+            Py_DECREF(descr);
+        }
         used++;
     }
     limits[number] = INFINITY;
@@ -378,12 +420,21 @@ set_limits(PyObject *Py_UNUSED(module), PyObject *values)
 }
 
 static PyObject *
+forget(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    STORE(generation, generation + 1);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
 set_handler(PyObject *Py_UNUSED(module), PyObject *callable)
 {
     if (callable != Py_None && !PyCallable_Check(callable)) {
         return PyErr_Format(PyExc_TypeError, "%R is not callable", callable);
     }
     Py_XSETREF(handler, callable == Py_None ? NULL : Py_NewRef(callable));
+    /* the new one has not said anything yet */
+    STORE(generation, generation + 1);
     Py_RETURN_NONE;
 }
 
@@ -401,8 +452,12 @@ static PyMethodDef methods[] = {
      "uninstall(slot)\n--\n\nPut the original loop back; False if the loop isn't ours now."},
     {"set_limits", set_limits, METH_O,
      "set_limits(values)\n--\n\nSet the size below which a loop is not offered, slot by slot."},
+    {"forget", forget, METH_NOARGS,
+     "forget()\n--\n\nOffer every loop again, whatever a handler said before."},
     {"set_handler", set_handler, METH_O,
-     "set_handler(callable)\n--\n\nSet who is offered loops: callable(slot, arrays) -> bool."},
+     "set_handler(callable)\n--\n\nSet who is offered loops: callable(slot, arrays) -> bool or int.\n\n"
+     "True if the output has been written; an int if not, and so many loops of the same\n"
+     "dimensions need not be offered."},
     {"counters", counters, METH_O,
      "counters(slot)\n--\n\nReturn how often a loop was offered, and written by the handler."},
     {NULL, NULL, 0, NULL},

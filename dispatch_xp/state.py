@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dispatch_xp.decision import Standing
 from dispatch_xp.functions import FUNCTIONS
 from dispatch_xp.functions.function import Function
 from dispatch_xp.health import Health
@@ -60,6 +61,8 @@ class State:
     limits : dict
         Elements of the largest argument, by the function's path: a smaller call never gets as far
         as a :class:`~dispatch_xp.call.Call`.
+    standing : dict
+        Decisions to stay that stand for a while, by what the doors see of a call.
     """
 
     settings: Settings
@@ -68,6 +71,7 @@ class State:
     recorder: Recorder | None = None
     health: Health = field(default_factory=Health)
     limits: dict[str, float] = field(init=False)
+    standing: dict[object, Standing] = field(init=False, default_factory=dict)
     _having: dict[str, tuple[Backend, ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:

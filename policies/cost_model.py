@@ -17,9 +17,10 @@ import numpy as np
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.call import Call
 from dispatch_xp.curve import Curve
-from dispatch_xp.decision import REFERENCE, Decision, Prediction, stay
+from dispatch_xp.decision import REFERENCE, Decision, Prediction, Standing, stay
 from dispatch_xp.errors import ProfileError
 from dispatch_xp.levels import LEVELS
+from dispatch_xp.operations import BLAS
 from dispatch_xp.operations.row import Operation
 from dispatch_xp.policies.interface import Policy
 from dispatch_xp.profile import BackendProfile, Profile, default_path, read
@@ -35,6 +36,8 @@ _NEEDED = 3
 _LARGEST_CORRECTION = 8.0
 _NOTICEABLE = 0.1
 _CACHED = 4096
+# a decision stands for so many seconds of the reference's time, and for so many calls at the most
+_STANDS, _STANDS_CALLS = 20e-3, 255
 _Key = tuple[str, str, str]
 
 
@@ -66,6 +69,7 @@ class _Weighed:
 
     options: tuple[_Option, ...]
     stay: Decision
+    standing: Standing
 
 
 class CostModelPolicy(Policy):
@@ -158,14 +162,15 @@ class CostModelPolicy(Policy):
         required = self.level.speedup
         found = MappingProxyType(predictions)
         if REFERENCE not in predictions or len(predictions) < 2:
-            stays = Decision(REFERENCE, Reason.NO_CURVE, " ".join(key), found, required)
-            return _Weighed((), stays)
+            standing = Standing(_STANDS_CALLS)
+            stays = Decision(REFERENCE, Reason.NO_CURVE, " ".join(key), found, required, standing)
+            return _Weighed((), stays, standing)
         reference = predictions[REFERENCE].total
         totals = {name: p.total for name, p in predictions.items() if name != REFERENCE}
         best = min(totals, key=totals.__getitem__)
-        stays = Decision(
-            REFERENCE, Reason.NOT_FASTER, self._promise(best, predictions), found, required
-        )
+        standing = Standing(int(min(_STANDS / reference, _STANDS_CALLS)) if reference else 0)
+        promise = self._promise(best, predictions)
+        stays = Decision(REFERENCE, Reason.NOT_FASTER, promise, found, required, standing)
         options = []
         for backend in candidates:
             name = backend.name
@@ -178,7 +183,7 @@ class CostModelPolicy(Policy):
                 options.append(
                     _Option(backend, decision, totals[name], figures.startup, figures.switch)
                 )
-        return _Weighed(tuple(sorted(options, key=lambda option: option.total)), stays)
+        return _Weighed(tuple(sorted(options, key=lambda option: option.total)), stays, standing)
 
     def _promise(self, name: str, predictions: Mapping[str, Prediction]) -> str:
         total = predictions[name].total
@@ -200,15 +205,17 @@ class CostModelPolicy(Policy):
             waiting.append((option, startup, price))
         predictions = weighed.stay.predictions
         meanwhile = predictions[REFERENCE].total if ready is None else ready.total
+        calls = 1 + (weighed.standing.end() if call.arrays else 0)
         for option, _, price in waiting:
-            if self._repaid(option.backend.name, meanwhile - option.total, price, call):
+            saving = calls * (meanwhile - option.total)
+            if self._repaid(option.backend.name, saving, price, call):
                 return option.decision
         if ready is not None:
             return ready.decision
-        return self._waits(weighed.stay, *waiting[0])
+        return self._waits(weighed, *waiting[0])
 
     def _repaid(self, name: str, saving: float, price: float, call: Call) -> bool:
-        """Count a saving that is missed without a backend, and say whether that is its price."""
+        """Count savings that are missed without a backend, and say whether that is its price."""
         with self._lock:
             missed = self._missed.get(name, 0.0) + max(saving, 0.0)
             repaid = missed >= price
@@ -217,19 +224,24 @@ class CostModelPolicy(Policy):
                 self._missed[name] = 0.0 if repaid else missed
             return repaid
 
-    def _waits(self, stays: Decision, option: _Option, startup: float, price: float) -> Decision:
+    def _waits(self, weighed: _Weighed, option: _Option, startup: float, price: float) -> Decision:
         """Return the decision to stay until a start or a change is repaid."""
-        name = option.backend.name
+        name, stays = option.backend.name, weighed.stay
         predictions: Mapping[str, Prediction] = {
             **stays.predictions,
             name: replace(stays.predictions[name], startup=startup + option.switch),
         }
+        missed = self._missed.get(name, 0.0)
+        reference = stays.predictions[REFERENCE].total
+        to_go = (price - missed) / (reference - option.total)
+        weighed.standing.calls = int(min(_STANDS / reference, _STANDS_CALLS, to_go))
         return Decision(
             REFERENCE,
             Reason.NOT_STARTED if startup else Reason.SWITCH,
-            f"{name} missed {self._missed.get(name, 0.0):.3g} s of the {price:.3g} s that it takes",
+            f"{name} missed {missed:.3g} s of the {price:.3g} s that it takes",
             MappingProxyType(predictions),
             stays.required_speedup,
+            weighed.standing,
         )
 
     def predict(self, call: Call, backend: str) -> Prediction | None:
@@ -313,7 +325,9 @@ class CostModelPolicy(Policy):
 
     def observe(self, call: Call, backend: str, seconds: float) -> None:
         """Correct the predictions by the median of the last observed / predicted times."""
-        self._last = backend
+        # what runs without a pool leaves the other pools at rest
+        if backend != REFERENCE or call.operation.name in BLAS:
+            self._last = backend
         if self.profile is None:
             return
         key = (call.operation.name, call.layout, _NAMES[call.dtype])
@@ -336,7 +350,8 @@ class CostModelPolicy(Policy):
             known = self._corrections.get((key, backend), 1.0)
             if abs(math.log(ratio / known)) > _NOTICEABLE:
                 self._corrections[key, backend] = ratio
-                self._weighed.pop(key, None)
+                for weighed in self._weighed.pop(key, {}).values():
+                    weighed.standing.withdraw()
 
 
 _NOTHING = BackendProfile()

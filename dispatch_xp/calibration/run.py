@@ -18,7 +18,7 @@ from dispatch_xp.calibration.timing import Failure, on_backend, on_device, on_re
 from dispatch_xp.config import Settings
 from dispatch_xp.curve import Point
 from dispatch_xp.decision import REFERENCE
-from dispatch_xp.operations import Workload, contraction, linalg
+from dispatch_xp.operations import BLAS, Workload
 from dispatch_xp.profile import BackendProfile, Points, Profile, cores, this_machine
 from dispatch_xp.state import CURRENT, QUIET
 
@@ -30,7 +30,6 @@ _GROWTH = 4.0
 _BUDGET = 2e-3
 _TOGETHER = 24
 _TOGETHER_BYTES = 512 * 2**20
-_BLAS = frozenset(row.name for row in (*contraction.ROWS, *linalg.ROWS))
 # OpenBLAS spins for 2^26 ticks after a call, which is 20 to 35 ms; OpenMP for a millisecond or so
 _REST_BLAS, _REST = 0.08, 0.003
 _LOADED = 0.5
@@ -334,6 +333,6 @@ class _Run:
 
 def _pool(case: Case) -> str:
     """Return whose BLAS the reference runs on; NumPy and SciPy bring one each, and they collide."""
-    if case.call.operation.name not in _BLAS:
+    if case.call.operation.name not in BLAS:
         return ""
     return case.function.path.partition(".")[0]

@@ -13,6 +13,7 @@ from dispatch_xp.state import CURRENT, PROCESS, QUIET
 
 __all__ = ["Handler", "handler"]
 
+_REMEMBERED = 4096
 _WITH_TUPLES = frozenset({"scipy.linalg.lu_solve", "scipy.linalg.cho_solve"})
 
 Handler = Callable[..., Outcome | None]
@@ -51,15 +52,52 @@ def handler(function: Function) -> Handler:
             return None
         for x in args:
             if type(x) is ndarray and x.size >= limit:
-                return consider(state, function, args, kwargs)
-        for x in kwargs.values():
-            if type(x) is ndarray and x.size >= limit:
-                return consider(state, function, args, kwargs)
-        if limit == 0.0 or (tuples and _within(args, kwargs) >= limit):
+                break
+        else:
+            for x in kwargs.values():
+                if type(x) is ndarray and x.size >= limit:
+                    break
+            else:
+                if limit > 0.0 and not (tuples and _within(args, kwargs) >= limit):
+                    return None
+        if state.recorder is not None:
             return consider(state, function, args, kwargs)
-        return None
+        try:
+            seen = state.standing.get(key := _key(path, args, kwargs))
+        except TypeError:  # a list, which may hold anything
+            return consider(state, function, args, kwargs)
+        if seen is not None and seen.left > 0:
+            seen.left -= 1
+            return None
+        outcome = consider(state, function, args, kwargs)
+        standing = outcome.decision.standing
+        if standing is not None and not outcome.done:
+            standing.begin()
+            if len(state.standing) >= _REMEMBERED:
+                state.standing.clear()
+            state.standing[key] = standing
+        return outcome
 
     return handle
+
+
+def _key(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what a decision depends on: arrays by shape and dtype, numbers by type, the rest."""
+    parts: list[Any] = [path]
+    for x in args:
+        kind = type(x)
+        if kind is np.ndarray:
+            parts += (x.shape, x.dtype)
+        else:
+            parts.append(kind if kind is float or kind is complex else x)
+    for name, x in kwargs.items():
+        parts.append(name)
+        kind = type(x)
+        if kind is np.ndarray:
+            parts += (x.shape, x.dtype)
+        else:
+            parts.append(kind if kind is float or kind is complex else x)
+    return tuple(parts)
 
 
 def _within(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

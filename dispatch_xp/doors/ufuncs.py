@@ -52,6 +52,11 @@ class UfuncDoor:
     def __init__(self) -> None:
         self._slots: dict[int, tuple[str, np.dtype[Any], str]] = {}
         self._active: list[State] = []
+        # the state of all that is active, if they agree: its answers hold for every thread
+        self._only: State | None = None
+        # what was active last, since the same is often entered again
+        self._last: list[State] = []
+        self._limits = np.empty(0)
         self._lock = threading.Lock()
 
     def install(self) -> None:
@@ -79,6 +84,7 @@ class UfuncDoor:
         for slot in self._slots:
             loops.uninstall(slot)
         self._slots.clear()
+        self._last = []
         loops.set_handler(None)
 
     @property
@@ -102,11 +108,19 @@ class UfuncDoor:
         """Give every loop the smallest limit that any active state wants."""
         if loops is None or not self._slots:
             return
-        limits = np.full(max(self._slots) + 1, np.inf)
-        for state in {id(s): s for s in self._active}.values():
-            for slot, (name, _, _) in self._slots.items():
-                limits[slot] = min(limits[slot], self._limit(state, name))
-        loops.set_limits(limits)
+        states = list({id(s): s for s in self._active}.values())
+        self._only = states[0] if len(states) == 1 else None
+        if not states:
+            loops.set_limits(np.full(max(self._slots) + 1, np.inf))
+            return
+        if states != self._last:
+            limits = np.full(max(self._slots) + 1, np.inf)
+            for state in states:
+                for slot, (name, _, _) in self._slots.items():
+                    limits[slot] = min(limits[slot], self._limit(state, name))
+            self._last, self._limits = states, limits
+            loops.forget()
+        loops.set_limits(self._limits)
 
     @staticmethod
     def _limit(state: State, name: str) -> float:
@@ -119,8 +133,11 @@ class UfuncDoor:
             state.limits[key] = limit
         return limit
 
-    def _handle(self, slot: int, arrays: tuple[Any, ...]) -> bool:
-        """Route one loop; True if the output has been written."""
+    def _handle(self, slot: int, arrays: tuple[Any, ...]) -> bool | int:
+        """Route one loop; True if the output has been written.
+
+        A whole number if not: for so many loops of these dimensions the answer stands.
+        """
         state = CURRENT.get()
         if state is None:
             state = PROCESS.default
@@ -151,6 +168,8 @@ class UfuncDoor:
             if state.recorder is not None:
                 # the loop runs after this, out of sight of a clock
                 state.recorder.add(path, call, decision, REFERENCE, float("nan"))
+            elif decision.standing is not None and self._only is state:
+                return decision.standing.hand_over()
             return False
         finally:
             CURRENT.reset(token)

@@ -18,7 +18,7 @@ from dispatch_xp.operations import (
 )
 from dispatch_xp.operations.row import Operation, Problem, Workload
 
-__all__ = ["OPERATIONS", "Operation", "Problem", "Workload"]
+__all__ = ["BLAS", "OPERATIONS", "Operation", "Problem", "Workload"]
 
 OPERATIONS: MappingProxyType[str, Operation] = MappingProxyType(
     {
@@ -28,3 +28,6 @@ OPERATIONS: MappingProxyType[str, Operation] = MappingProxyType(
     }
 )
 """Every operation by its name."""
+
+BLAS = frozenset(row.name for row in (*contraction.ROWS, *linalg.ROWS))
+"""The operations that wake the threads of the reference's BLAS."""

@@ -70,6 +70,54 @@ def test_a_handler_writes_the_output(door):
     assert loops.counters(slot)[1] == handled + 3
 
 
+def test_an_answer_may_stand_for_loops_of_the_same_length(door):
+    asked = []
+
+    def thrice(slot, arrays):
+        asked.append(len(arrays[0]))
+        return 3
+
+    door(np.exp)
+    loops.forget()
+    loops.set_handler(thrice)
+    for _ in range(8):
+        np.exp(X)
+    assert asked == [1000, 1000]
+    np.exp(X[:999])
+    assert asked == [1000, 1000, 999]
+    loops.forget()
+    np.exp(X)
+    assert asked == [1000, 1000, 999, 1000]
+
+
+def test_an_answer_for_one_loop_says_nothing_of_another(door):
+    slots = []
+
+    def often(slot, arrays):
+        slots.append(slot)
+        return 100
+
+    first, second = door(np.exp), door(np.sin)
+    loops.forget()
+    loops.set_handler(often)
+    for _ in range(3):
+        np.exp(X)
+        np.sin(X)
+    assert slots == [first, second]
+
+
+def test_a_reduction_or_an_output_on_top_of_an_input_is_not_offered(door):
+    slot = door(np.add, (D, D, D))
+    loops.set_handler(sevens)
+    before = loops.counters(slot)
+    total = np.add.reduce(X)
+    y = X.copy()
+    np.add(y, 1.0, out=y)
+    assert loops.counters(slot) == before
+    assert np.isclose(total, sum(X.tolist()))
+    assert y.tolist() == [value + 1.0 for value in X.tolist()]
+
+
 def test_below_the_limit_nobody_is_asked(door):
     slot = door(np.exp, limit=1000.0)
     loops.set_handler(sevens)

@@ -290,8 +290,48 @@ def test_a_change_of_pools_has_to_be_repaid_and_is_not_charged_again(exp, fake, 
     assert policy.choose(exp(N), [pool]).backend == "pool"
     policy.observe(exp(N), "pool", 1e-6 * N)
     assert policy.choose(exp(N), [pool]).backend == "pool"
+    # what the reference runs without a pool leaves the others at rest
     policy.observe(exp(N), "reference", 1e-5 * N)
+    assert policy.choose(exp(N), [pool]).backend == "pool"
+    matmul = Call(OPERATIONS["matmul"], np.dtype("f8"), ((9, 9), (9, 9)))
+    policy.observe(matmul, "reference", 1e-5)
     assert policy.choose(exp(N), [pool]).reason is Reason.SWITCH
+
+
+# --- decisions that stand
+
+
+def test_a_decision_to_stay_stands_for_calls_that_are_short(exp, fake, profile_of):
+    policy = policy_of(profile_of(reference=1e-9, slow=1e-9))
+    short = policy.choose(exp(N), [fake("slow")]).standing
+    longer = policy.choose(exp(10**8), [fake("slow")]).standing
+    assert short.calls > 100
+    assert longer.calls == 0
+
+
+def test_a_correction_withdraws_what_stands(exp, fake, profile_of):
+    policy = policy_of(profile_of(reference=1e-9, other=1e-9))
+    standing = policy.choose(exp(N), [fake("other")]).standing
+    standing.begin()
+    observe_often(policy, exp(N), "reference", 1e-8 * N)
+    assert (standing.calls, standing.left) == (0, 0)
+
+
+def test_calls_that_stood_count_as_missed(exp, fake, profile_of):
+    figures = {"late": BackendProfile("", 20 * SAVING, 0.0)}
+    policy = policy_of(profile_of(reference=1e-5, late=1e-6, backends=figures), level=10)
+    late = fake("late", started=False)
+    call = exp(100)
+    per_call = 9e-6 * 100
+    first = policy.choose(call, [late])
+    asked = 1
+    while (decision := policy.choose(call, [late])).backend == "reference":
+        asked += 1
+        decision.standing.begin()
+        decision.standing.left = 0  # they all went through
+    price = LEVELS[10].startup_factor * 20 * SAVING
+    assert first.reason is Reason.NOT_STARTED
+    assert asked < price / per_call / 5
 
 
 # --- observations
