@@ -11,7 +11,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dispatch_xp.chapters import CHAPTERS
+
 if TYPE_CHECKING:
+    from dispatch_xp.array import Array
     from dispatch_xp.context import backend, record, set_backend
     from dispatch_xp.errors import (
         BackendError,
@@ -26,9 +29,23 @@ if TYPE_CHECKING:
         Unsupported,
     )
     from dispatch_xp.explanation import explain
+    from dispatch_xp.namespace.constants import *  # noqa: F403
+    from dispatch_xp.namespace.creation import *  # noqa: F403
+    from dispatch_xp.namespace.data_types import *  # noqa: F403
+    from dispatch_xp.namespace.elementwise import *  # noqa: F403
+    from dispatch_xp.namespace.indexing import *  # noqa: F403
+    from dispatch_xp.namespace.inspection import __array_namespace_info__
+    from dispatch_xp.namespace.linear_algebra import *  # noqa: F403
+    from dispatch_xp.namespace.manipulation import *  # noqa: F403
+    from dispatch_xp.namespace.searching import *  # noqa: F403
+    from dispatch_xp.namespace.sets import *  # noqa: F403
+    from dispatch_xp.namespace.sorting import *  # noqa: F403
+    from dispatch_xp.namespace.statistical import *  # noqa: F403
+    from dispatch_xp.namespace.utility import *  # noqa: F403
     from dispatch_xp.surface import install, uninstall
 
 __all__ = [
+    "Array",
     "BackendError",
     "BackendUnavailable",
     "BackendWarning",
@@ -39,7 +56,9 @@ __all__ = [
     "ProfileError",
     "ProfileWarning",
     "Unsupported",
-    "__version__",
+    "__array_api_version__",
+    "__array_namespace_info__",
+    "__version__",  # noqa: F405
     "backend",
     "explain",
     "install",
@@ -48,7 +67,10 @@ __all__ = [
     "uninstall",
 ]
 
+__array_api_version__ = "2025.12"
+
 _HOME = {
+    "Array": "array",
     "backend": "context",
     "record": "context",
     "set_backend": "context",
@@ -56,7 +78,14 @@ _HOME = {
     "install": "surface",
     "uninstall": "surface",
 }
-_SUBMODULES = ("backends", "doors", "operations", "policies", "scipy")
+_HOME |= {
+    name: f"namespace.{chapter}" for chapter, names in CHAPTERS.items() for name in names.split()
+}
+_ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning"))) | {
+    "BackendUnavailable",
+    "Unsupported",
+}
+_SUBMODULES = ("backends", "doors", "fft", "linalg", "operations", "policies", "scipy")
 
 
 def __getattr__(name: str) -> Any:
@@ -67,7 +96,7 @@ def __getattr__(name: str) -> Any:
         return version("dispatch-xp")
     if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
-    home = _HOME.get(name, "errors" if name in __all__ else None)
+    home = _HOME.get(name, "errors" if name in _ERRORS else None)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
@@ -75,4 +104,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_SUBMODULES})
+    return sorted({*globals(), *_HOME, *__all__, *_SUBMODULES})

@@ -18,7 +18,7 @@ from dispatch_xp.state import CURRENT, PROCESS, State, current
 if TYPE_CHECKING:
     from dispatch_xp.backends.interface import Backend
 
-__all__ = ["backend", "default_state", "record", "set_backend", "state_of"]
+__all__ = ["backend", "default_state", "record", "set_backend", "state_of", "tell_problem"]
 
 _states: dict[bytes, State] = {}
 _told: set[str] = set()
@@ -80,6 +80,13 @@ def _available(names: tuple[str, ...], settings: Settings) -> tuple[Backend, ...
 def default_state() -> State:
     """Return the state of the configuration alone."""
     return state_of(load().settings)
+
+
+def tell_problem(state: State) -> None:
+    """Warn, once in a process, of a policy that can't do its work."""
+    problem = getattr(state.policy, "problem", None)
+    if problem:
+        _tell(f"{problem}; everything stays on the reference", ProfileWarning)
 
 
 class _Activation:
@@ -183,9 +190,7 @@ class backend(_Activation):
 
     def _state(self) -> State:
         state = state_of(self.settings)
-        problem = getattr(state.policy, "problem", None)
-        if problem:
-            _tell(f"{problem}; everything stays on the reference", ProfileWarning)
+        tell_problem(state)
         outer = current()
         if outer is not None and outer.recorder is not None:
             state = replace(state, recorder=outer.recorder)

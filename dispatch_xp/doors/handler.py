@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatch_xp.functions.function import Function
 from dispatch_xp.router import Outcome, consider
-from dispatch_xp.state import CURRENT, PROCESS, QUIET
+from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
 
 __all__ = ["Handler", "handler"]
 
@@ -19,13 +19,15 @@ _WITH_TUPLES = frozenset({"scipy.linalg.lu_solve", "scipy.linalg.cho_solve"})
 Handler = Callable[..., Outcome | None]
 
 
-def handler(function: Function) -> Handler:
+def handler(function: Function, fallback: Callable[[], State] | None = None) -> Handler:
     """Return what a door calls with the user's arguments.
 
     Parameters
     ----------
     function : Function
         The function behind the door.
+    fallback : callable, optional
+        The state where nothing is active; without it such a call passes straight through.
 
     Returns
     -------
@@ -44,7 +46,9 @@ def handler(function: Function) -> Handler:
         if state is None:
             state = process.default
             if state is None:
-                return None
+                if fallback is None:
+                    return None
+                state = fallback()
         elif state is quiet:
             return None
         limit = state.limits[path]

@@ -20,14 +20,24 @@ from dispatch_xp.reasons import Reason
 __all__ = ["FUNCTIONS"]
 
 
+_WEAK = (int, float, complex, bool)
+
+
 def _elementwise(operation: str) -> Callable[..., Request]:
     out_dtype = OPERATIONS[operation].out_dtype
 
     def bind(*operands: Any) -> Request:
+        weak = [type(x) in _WEAK for x in operands]
         arrays = tuple(operand(x) for x in operands)
         if len({a.shape for a in arrays if a.ndim}) != 1:
             raise Unsupported(Reason.SHAPE, "operands of different shapes")
-        dtype = np.result_type(*arrays)
+        if any(weak):
+            # a number of Python takes the dtype of the others, or does not fit and is an error
+            pairs = tuple(zip(operands, arrays, weak, strict=True))
+            dtype = np.result_type(*(x if is_weak else a.dtype for x, a, is_weak in pairs))
+            arrays = tuple(np.asarray(x, dtype) if w else a for x, a, w in pairs)
+        else:
+            dtype = np.result_type(*arrays)
         result = out_dtype(dtype)
         order = iteration_order(*(a for a in arrays if a.ndim))
         return request(operation, arrays, dtype, lambda r: deliver(r[0], result, order))

@@ -1,0 +1,600 @@
+"""The array object of the standard: NumPy's values, and calls that are routed one by one."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dispatch_xp.array import device as devices
+from dispatch_xp.array.elementwise import BINARY, UNARY, Elementwise
+from dispatch_xp.array.routed import routed
+
+__all__ = ["Array", "binary", "host", "unary", "unwrap", "view", "wrap"]
+
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+_SCALARS = (int, float, complex, bool)
+# functions of NumPy that write into their first argument
+_WRITE_FIRST = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+
+
+class Array:
+    """An array whose calls are routed, each to the backend that the policy chooses.
+
+    Made by :func:`dispatch_xp.asarray` and the other creation functions of the namespace, never by
+    calling the class.
+
+    Memory may be shared with the ndarray that an `Array` was made from, until one of the two is
+    written through the `Array`. Two `Array` objects never see each other's writes: an in-place
+    operator or ``x[...] = y`` changes exactly one.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        The data type.
+    shape : tuple of int
+        The length of every axis.
+    ndim, size : int
+        The number of axes and of elements.
+    device : str
+        ``"auto"``: placed by the policy; ``"cpu"``: pinned to the host.
+    T, mT : Array
+        The transpose of a matrix; of every matrix of a stack.
+    """
+
+    __slots__ = ("__weakref__", "_host", "_pin", "_shared")
+
+    _host: npt.NDArray[Any]
+    _pin: str | None
+    # whether the memory may be another's too: who writes first takes a copy
+    _shared: bool
+
+    def __init__(self) -> None:
+        raise TypeError("an Array is made by dispatch_xp.asarray() and other creation functions")
+
+    # --- attributes
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The data type."""
+        return self._host.dtype
+
+    @property
+    def device(self) -> str:
+        """``"auto"`` or the device it is pinned to."""
+        return self._pin or devices.AUTO
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._host.ndim
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of every axis."""
+        return self._host.shape
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._host.size
+
+    @property
+    def T(self) -> Array:
+        """The transpose of a matrix."""
+        if self.ndim != 2:
+            raise ValueError(f".T is for matrices, this array has {self.ndim} axes: use .mT")
+        return view(self, self._host.T)
+
+    @property
+    def mT(self) -> Array:
+        """The transpose of every matrix of a stack."""
+        if self.ndim < 2:
+            raise ValueError(f".mT needs 2 axes or more, this array has {self.ndim}")
+        return view(self, np.swapaxes(self._host, -1, -2))
+
+    # --- protocols
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        """Return :mod:`dispatch_xp`."""
+        if api_version is not None and api_version not in _VERSIONS:
+            allowed = ", ".join(_VERSIONS)
+            raise ValueError(f"there is no version {api_version!r} of the standard here: {allowed}")
+        import dispatch_xp
+
+        return dispatch_xp
+
+    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Return an ndarray; of the same memory unless a copy or another dtype is asked for."""
+        result = np.array(self._host, dtype=dtype, copy=copy)
+        if not copy:
+            self._shared = True
+        return result
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """Return the buffer of the values on the host."""
+        self._shared = True
+        return memoryview(self._host)  # type: ignore[arg-type]
+
+    def __dlpack__(
+        self,
+        /,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Export the values by DLPack, without a copy if that is possible."""
+        self._shared = True
+        return self._host.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+    def __dlpack_device__(self, /) -> tuple[Any, int]:
+        """Return the device type and number in DLPack's terms."""
+        return self._host.__dlpack_device__()
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+        """Run a ufunc of NumPy: the result is an `Array`, or what `out` names."""
+        if not all(_is_known(x) for x in inputs):
+            return NotImplemented
+        if method == "at":
+            if isinstance(inputs[0], Array):
+                inputs[0]._own()
+            ufunc.at(*(unwrap(x) for x in inputs), **unwrap(kwargs))
+            return None
+        out = kwargs.pop("out", None)
+        given = unwrap(inputs)
+        if out is None and not kwargs and method == "__call__" and ufunc in _BY_UFUNC:
+            return _wrapped(_BY_UFUNC[ufunc](*given))
+        if out is not None:
+            for x in out:
+                if isinstance(x, Array):
+                    x._own()
+            kwargs["out"] = tuple(unwrap(x) for x in out)
+        result = getattr(ufunc, method)(*given, **unwrap(kwargs))
+        if out is None:
+            return _wrapped(result)
+        results = result if isinstance(result, tuple) else (result,)
+        kept = tuple(_wrapped(r) if o is None else o for r, o in zip(results, out, strict=True))
+        return kept if isinstance(result, tuple) else kept[0]
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Run a function of NumPy: ndarrays among the results become `Array`."""
+        if not all(issubclass(t, (Array, np.ndarray)) for t in types):
+            return NotImplemented
+        out = kwargs.get("out")
+        if function.__name__ in _WRITE_FIRST and args and isinstance(args[0], Array):
+            args[0]._own()
+        for x in out if isinstance(out, tuple) else (out,):
+            if isinstance(x, Array):
+                x._own()
+        given = unwrap(args)
+        named = unwrap(kwargs)
+        result = routed(function)(*given, **named)
+        if isinstance(out, Array):
+            return out
+        if isinstance(out, tuple) and any(isinstance(x, Array) for x in out):
+            return out if len(out) > 1 else out[0]
+        return _wrapped(result, (args, kwargs))
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Array:
+        """Return the array on a device, pinned there; ``"auto"`` leaves it to the policy again.
+
+        Raises
+        ------
+        ValueError
+            If there is no such device here, or for a stream: the host has none.
+        """
+        if stream is not None:
+            raise ValueError(f"stream={stream!r}: the devices here have no streams")
+        result = view(self, self._host)
+        name = devices.checked(device)
+        result._pin = None if name == devices.AUTO else name
+        return result
+
+    # --- indexing
+
+    def __getitem__(self, key: Any, /) -> Array:
+        """Return a part; later writes to it or to this array are not seen by the other."""
+        part = self._host[unwrap(key)]
+        if type(part) is np.ndarray:
+            return view(self, part) if part.base is not None else wrap(part, self._pin)
+        return wrap(np.asarray(part), self._pin)
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        """Write a part of this array, and of no other."""
+        given = unwrap(value)
+        self._own()
+        self._host[unwrap(key)] = given
+
+    def __len__(self) -> int:
+        return len(self._host)
+
+    def __iter__(self) -> Any:
+        if self.ndim == 0:
+            raise TypeError("iteration over an array without axes")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return unwrap(value) in self._host
+
+    def _own(self) -> None:
+        """Make the memory this array's alone, and writeable."""
+        if self._shared or not self._host.flags.writeable:
+            self._host = self._host.copy()
+            self._shared = False
+
+    # --- conversion to Python's own types
+
+    def __bool__(self, /) -> bool:
+        return bool(self._host)
+
+    def __int__(self, /) -> int:
+        return int(self._host)
+
+    def __float__(self, /) -> float:
+        return float(self._host)
+
+    def __complex__(self, /) -> complex:
+        return complex(self._host)
+
+    def __index__(self, /) -> int:
+        return operator.index(self._host)
+
+    def __repr__(self) -> str:
+        text = repr(self._host).removeprefix("array(").removesuffix(")")
+        # later lines stand under the first
+        text = text.replace("\n      ", "\n      ")
+        return f"Array({text}, device={self.device!r})"
+
+    def __str__(self) -> str:
+        return str(self._host)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._host[()] if self.ndim == 0 else self._host, spec)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Array:
+        return view(self, self._host)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Array:
+        return wrap(self._host.copy(), self._pin)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return wrap, (self._host, self._pin)
+
+    # --- operators
+
+    def __abs__(self, /) -> Array:
+        return _unary(_ABS, self)
+
+    def __neg__(self, /) -> Array:
+        return _unary(_NEGATIVE, self)
+
+    def __pos__(self, /) -> Array:
+        return _unary(_POSITIVE, self)
+
+    def __invert__(self, /) -> Array:
+        return _unary(_INVERT, self)
+
+    def __add__(self, other: Any, /) -> Array:
+        return _binary(_ADD, self, other)
+
+    def __sub__(self, other: Any, /) -> Array:
+        return _binary(_SUBTRACT, self, other)
+
+    def __mul__(self, other: Any, /) -> Array:
+        return _binary(_MULTIPLY, self, other)
+
+    def __truediv__(self, other: Any, /) -> Array:
+        return _binary(_DIVIDE, self, other)
+
+    def __floordiv__(self, other: Any, /) -> Array:
+        return _binary(_FLOOR_DIVIDE, self, other)
+
+    def __mod__(self, other: Any, /) -> Array:
+        return _binary(_REMAINDER, self, other)
+
+    def __pow__(self, other: Any, /) -> Array:
+        return _binary(_POW, self, other)
+
+    def __matmul__(self, other: Any, /) -> Array:
+        return _binary(_MATMUL, self, other)
+
+    def __and__(self, other: Any, /) -> Array:
+        return _binary(_AND, self, other)
+
+    def __or__(self, other: Any, /) -> Array:
+        return _binary(_OR, self, other)
+
+    def __xor__(self, other: Any, /) -> Array:
+        return _binary(_XOR, self, other)
+
+    def __lshift__(self, other: Any, /) -> Array:
+        return _binary(_LEFT_SHIFT, self, other)
+
+    def __rshift__(self, other: Any, /) -> Array:
+        return _binary(_RIGHT_SHIFT, self, other)
+
+    def __eq__(self, other: object, /) -> Array:  # type: ignore[override]
+        return _binary(_EQUAL, self, other)
+
+    def __ne__(self, other: object, /) -> Array:  # type: ignore[override]
+        return _binary(_NOT_EQUAL, self, other)
+
+    def __lt__(self, other: Any, /) -> Array:
+        return _binary(_LESS, self, other)
+
+    def __le__(self, other: Any, /) -> Array:
+        return _binary(_LESS_EQUAL, self, other)
+
+    def __gt__(self, other: Any, /) -> Array:
+        return _binary(_GREATER, self, other)
+
+    def __ge__(self, other: Any, /) -> Array:
+        return _binary(_GREATER_EQUAL, self, other)
+
+    def __radd__(self, other: Any, /) -> Array:
+        return _reflected(_ADD, self, other)
+
+    def __rsub__(self, other: Any, /) -> Array:
+        return _reflected(_SUBTRACT, self, other)
+
+    def __rmul__(self, other: Any, /) -> Array:
+        return _reflected(_MULTIPLY, self, other)
+
+    def __rtruediv__(self, other: Any, /) -> Array:
+        return _reflected(_DIVIDE, self, other)
+
+    def __rfloordiv__(self, other: Any, /) -> Array:
+        return _reflected(_FLOOR_DIVIDE, self, other)
+
+    def __rmod__(self, other: Any, /) -> Array:
+        return _reflected(_REMAINDER, self, other)
+
+    def __rpow__(self, other: Any, /) -> Array:
+        return _reflected(_POW, self, other)
+
+    def __rmatmul__(self, other: Any, /) -> Array:
+        return _reflected(_MATMUL, self, other)
+
+    def __rand__(self, other: Any, /) -> Array:
+        return _reflected(_AND, self, other)
+
+    def __ror__(self, other: Any, /) -> Array:
+        return _reflected(_OR, self, other)
+
+    def __rxor__(self, other: Any, /) -> Array:
+        return _reflected(_XOR, self, other)
+
+    def __rlshift__(self, other: Any, /) -> Array:
+        return _reflected(_LEFT_SHIFT, self, other)
+
+    def __rrshift__(self, other: Any, /) -> Array:
+        return _reflected(_RIGHT_SHIFT, self, other)
+
+    def __iadd__(self, other: Any, /) -> Array:
+        return _in_place(_ADD, self, other)
+
+    def __isub__(self, other: Any, /) -> Array:
+        return _in_place(_SUBTRACT, self, other)
+
+    def __imul__(self, other: Any, /) -> Array:
+        return _in_place(_MULTIPLY, self, other)
+
+    def __itruediv__(self, other: Any, /) -> Array:
+        return _in_place(_DIVIDE, self, other)
+
+    def __ifloordiv__(self, other: Any, /) -> Array:
+        return _in_place(_FLOOR_DIVIDE, self, other)
+
+    def __imod__(self, other: Any, /) -> Array:
+        return _in_place(_REMAINDER, self, other)
+
+    def __ipow__(self, other: Any, /) -> Array:
+        return _in_place(_POW, self, other)
+
+    def __imatmul__(self, other: Any, /) -> Array:
+        return _in_place(_MATMUL, self, other)
+
+    def __iand__(self, other: Any, /) -> Array:
+        return _in_place(_AND, self, other)
+
+    def __ior__(self, other: Any, /) -> Array:
+        return _in_place(_OR, self, other)
+
+    def __ixor__(self, other: Any, /) -> Array:
+        return _in_place(_XOR, self, other)
+
+    def __ilshift__(self, other: Any, /) -> Array:
+        return _in_place(_LEFT_SHIFT, self, other)
+
+    def __irshift__(self, other: Any, /) -> Array:
+        return _in_place(_RIGHT_SHIFT, self, other)
+
+
+def wrap(values: npt.NDArray[Any], pin: str | None = None) -> Array:
+    """Return an array over memory that nobody else has."""
+    array = object.__new__(Array)
+    array._host = values
+    array._pin = pin
+    array._shared = False
+    return array
+
+
+def view(source: Array, values: npt.NDArray[Any]) -> Array:
+    """Return an array over (a part of) another's memory; the first of both to write copies."""
+    source._shared = True
+    array = wrap(values, source._pin)
+    array._shared = True
+    return array
+
+
+def host(x: Any) -> Any:
+    """Return an array's values, or a scalar as it is; for arguments of the namespace.
+
+    Raises
+    ------
+    TypeError
+        For anything else, with its type.
+    """
+    if type(x) is Array:
+        return x._host
+    if isinstance(x, (np.ndarray, np.generic, *_SCALARS)):
+        return x
+    raise TypeError(f"an Array or a number is needed here, not {type(x).__name__}")
+
+
+def unwrap(value: Any) -> Any:
+    """Return a value with every `Array` in its lists, tuples and dictionaries as an ndarray."""
+    if isinstance(value, Array):
+        return value._host
+    if type(value) in (tuple, list):
+        return type(value)(unwrap(x) for x in value)
+    if type(value) is dict:
+        return {key: unwrap(x) for key, x in value.items()}
+    return value
+
+
+def _wrapped(value: Any, sources: Any = ()) -> Any:
+    """Return a result of NumPy with ndarrays and NumPy's scalars as `Array`."""
+    if type(value) is np.ndarray or isinstance(value, np.generic):
+        values = np.asarray(value)
+        array = wrap(values)
+        if values.base is not None or not values.flags.writeable:
+            array._shared = True
+        _share(sources, values)
+        return array
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return type(value)(*(_wrapped(x, sources) for x in value))
+    if type(value) in (tuple, list):
+        return type(value)(_wrapped(x, sources) for x in value)
+    return value
+
+
+def _share(sources: Any, values: npt.NDArray[Any]) -> None:
+    """Note on every `Array` among the sources whose memory a result may look at that it does."""
+    if isinstance(sources, Array):
+        if np.may_share_memory(sources._host, values):
+            sources._shared = True
+    elif isinstance(sources, (tuple, list)):
+        for x in sources:
+            _share(x, values)
+    elif isinstance(sources, dict):
+        _share(tuple(sources.values()), values)
+
+
+def _is_known(x: Any) -> bool:
+    return isinstance(x, (Array, np.ndarray, np.generic, list, tuple, *_SCALARS))
+
+
+def _unary(entry: Elementwise, x: Array) -> Array:
+    if x._pin is not None:
+        return wrap(np.asarray(entry.on_host(x._host)), x._pin)
+    result = entry(x._host)
+    return wrap(result if type(result) is np.ndarray else np.asarray(result))
+
+
+def _pair(entry: Elementwise, a: Any, b: Any, pin: str | None) -> Array:
+    """Call with two operands, at least one an ndarray; inlined, for this is the hot path."""
+    if pin is not None:
+        return wrap(np.asarray(entry.on_host(a, b)), pin)
+    outcome = entry.handle(a, b)
+    if outcome is None:
+        result = entry.reference(a, b)
+        if entry.correct is not None:
+            result = entry.correct(result, a, b)
+    else:
+        result = entry.finished(outcome, a, b)
+    return wrap(result if type(result) is np.ndarray else np.asarray(result))
+
+
+def _binary(entry: Elementwise, x: Array, other: Any) -> Array:
+    kind = type(other)
+    if kind is Array:
+        return _pair(entry, x._host, other._host, x._pin or other._pin)
+    if kind in _SCALARS or isinstance(other, (np.ndarray, np.generic)):
+        return _pair(entry, x._host, other, x._pin)
+    return NotImplemented  # type: ignore[no-any-return]
+
+
+def _reflected(entry: Elementwise, x: Array, other: Any) -> Array:
+    if type(other) in _SCALARS or isinstance(other, (np.ndarray, np.generic)):
+        return _pair(entry, other, x._host, x._pin)
+    return NotImplemented  # type: ignore[no-any-return]
+
+
+def _in_place(entry: Elementwise, x: Array, other: Any) -> Array:
+    """Give `x` the result's values; its dtype and shape stay."""
+    result = _binary(entry, x, other)
+    if result is NotImplemented:
+        return result  # type: ignore[no-any-return]
+    values = result._host
+    if values.shape != x.shape:
+        raise ValueError(f"the result has shape {values.shape}, and {x.shape} is to be changed")
+    if values.dtype != x.dtype:
+        if not np.can_cast(values.dtype, x.dtype, "same_kind"):
+            raise TypeError(f"a result of {values.dtype} can't be stored in an array of {x.dtype}")
+        values = values.astype(x.dtype)
+    x._host, x._shared = values, False
+    return x
+
+
+def unary(entry: Elementwise, x: Any) -> Array:
+    """Call a function of one array; what the namespace's functions do."""
+    if type(x) is not Array:
+        x = wrap(np.asarray(host(x)))
+    return _unary(entry, x)
+
+
+def binary(entry: Elementwise, x1: Any, x2: Any) -> Array:
+    """Call a function of two arrays or scalars; what the namespace's functions do."""
+    if type(x1) is Array:
+        if type(x2) is Array:
+            return _pair(entry, x1._host, x2._host, x1._pin or x2._pin)
+        return _pair(entry, x1._host, host(x2), x1._pin)
+    return _pair(entry, host(x1), host(x2), x2._pin if type(x2) is Array else None)
+
+
+_ABS = UNARY["abs"]
+_NEGATIVE = UNARY["negative"]
+_POSITIVE = UNARY["positive"]
+_INVERT = UNARY["bitwise_invert"]
+_ADD = BINARY["add"]
+_SUBTRACT = BINARY["subtract"]
+_MULTIPLY = BINARY["multiply"]
+_DIVIDE = BINARY["divide"]
+_FLOOR_DIVIDE = BINARY["floor_divide"]
+_REMAINDER = BINARY["remainder"]
+_POW = BINARY["pow"]
+_MATMUL = BINARY["matmul"]
+_AND = BINARY["bitwise_and"]
+_OR = BINARY["bitwise_or"]
+_XOR = BINARY["bitwise_xor"]
+_LEFT_SHIFT = BINARY["bitwise_left_shift"]
+_RIGHT_SHIFT = BINARY["bitwise_right_shift"]
+_EQUAL = BINARY["equal"]
+_NOT_EQUAL = BINARY["not_equal"]
+_LESS = BINARY["less"]
+_LESS_EQUAL = BINARY["less_equal"]
+_GREATER = BINARY["greater"]
+_GREATER_EQUAL = BINARY["greater_equal"]
+
+_BY_UFUNC: dict[Any, Elementwise] = {
+    entry.reference: entry
+    for entry in (*UNARY.values(), *BINARY.values())
+    if isinstance(entry.reference, np.ufunc) and entry.correct is None
+}

@@ -1,0 +1,101 @@
+"""How a function of the namespace calls NumPy's: values unwrapped, results wrapped, pins kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatch_xp.array.array import Array, unwrap, wrap
+from dispatch_xp.array.routed import Routed
+
+__all__ = ["apply", "apply_each", "plain", "plain_each"]
+
+
+def apply(entry: Routed, x: Any, *arguments: Any, **options: Any) -> Array:
+    """Call a routed function; its result is memory of its own.
+
+    Parameters
+    ----------
+    entry : Routed
+        The function.
+    x : Array
+        The first argument; any of the others may be one too.
+    *arguments, **options
+        As the function takes them.
+
+    Returns
+    -------
+    Array
+    """
+    pin = _pin_of((x, *arguments))
+    return wrap(np.asarray(_called(entry, pin, x, arguments, options)), pin)
+
+
+def apply_each(entry: Routed, x: Any, *arguments: Any, **options: Any) -> tuple[Array, ...]:
+    """Call a routed function of several results; as :func:`apply`."""
+    pin = _pin_of((x, *arguments))
+    results = _called(entry, pin, x, arguments, options)
+    return tuple(wrap(np.asarray(result), pin) for result in results)
+
+
+def _called(
+    entry: Routed, pin: str | None, x: Any, arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    function = entry if pin is None else entry.reference
+    return function(_array(x), *(unwrap(a) for a in arguments), **options)
+
+
+def plain(function: Callable[..., Any], x: Any, *arguments: Any, **options: Any) -> Array:
+    """Call a function of NumPy that no backend has; its result may look at `x`'s memory."""
+    values = _array(x)
+    result = function(values, *(unwrap(a) for a in arguments), **unwrap(options))
+    return _looking(x, np.asarray(result), _pin_of((x, *arguments)))
+
+
+def plain_each(
+    function: Callable[..., Any], x: Any, *arguments: Any, **options: Any
+) -> tuple[Array, ...]:
+    """Call a function of NumPy with several results that no backend has; as :func:`plain`."""
+    results = function(_array(x), *(unwrap(a) for a in arguments), **unwrap(options))
+    pin = _pin_of((x, *arguments))
+    return tuple(_looking(x, np.asarray(result), pin) for result in results)
+
+
+def _looking(x: Any, result: Any, pin: str | None) -> Array:
+    """Return an array over memory that may be `x`'s."""
+    array = wrap(result, pin)
+    for source in x if isinstance(x, (tuple, list)) else (x,):
+        if type(source) is Array and np.may_share_memory(result, source._host):
+            source._shared = array._shared = True
+    # rows that are repeated in memory, and what else can't be written by itself
+    array._shared |= result.base is not None
+    return array
+
+
+def _array(x: Any) -> Any:
+    """Return the values of the first argument.
+
+    Raises
+    ------
+    TypeError
+        If it is neither an array nor a list of them.
+    """
+    if type(x) is Array:
+        return x._host
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np.asarray(x)
+    if isinstance(x, (tuple, list)):
+        return [_array(a) for a in x]
+    raise TypeError(f"an Array is needed here, not {type(x).__name__}")
+
+
+def _pin_of(values: Any) -> str | None:
+    for x in values:
+        if type(x) is Array:
+            if x._pin is not None:
+                return x._pin
+        elif isinstance(x, (tuple, list)) and (pin := _pin_of(x)) is not None:
+            return pin
+    return None

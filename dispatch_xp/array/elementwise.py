@@ -1,0 +1,163 @@
+"""The standard's elementwise functions: NumPy's, corrected where NumPy's special cases differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatch_xp.array.routed import Routed
+from dispatch_xp.router import Outcome
+
+__all__ = ["BINARY", "UNARY", "Elementwise"]
+
+Correct = Callable[..., Any]
+"""``correct(result, *operands)`` returns the result with the standard's special cases."""
+
+
+class Elementwise(Routed):
+    """A routed function, and how its result becomes the standard's.
+
+    Parameters
+    ----------
+    path : str
+        Of NumPy's function.
+    correct : callable, optional
+        Applied to the result of whichever backend.
+    """
+
+    __slots__ = ("correct",)
+
+    def __init__(self, path: str, correct: Correct | None = None) -> None:
+        super().__init__(path)
+        self.correct = correct
+
+    def __call__(self, *operands: Any) -> Any:
+        """Run it where the policy says."""
+        result = super().__call__(*operands)
+        return result if self.correct is None else self.correct(result, *operands)
+
+    def on_host(self, *operands: Any) -> Any:
+        """Run NumPy's own function, whatever the policy says."""
+        result = self.reference(*operands)
+        return result if self.correct is None else self.correct(result, *operands)
+
+    def finished(self, outcome: Outcome, *operands: Any) -> Any:
+        """Return what an outcome of :attr:`handle` leads to."""
+        if outcome.done:
+            result = outcome.result
+        else:
+            with outcome:
+                result = outcome.finish(self.reference(*operands))
+        return result if self.correct is None else self.correct(result, *operands)
+
+
+def _expm1(result: Any, x: Any) -> Any:
+    """Correct ``expm1`` of complex infinities and NaN, where NumPy ignores what C99 says."""
+    if result.dtype.kind != "c" or np.isfinite(x).all():
+        return result
+    with np.errstate(all="ignore"):
+        powers = np.exp(x)
+    odd = np.asarray(powers.real - 1, dtype=powers.dtype)
+    odd.imag = powers.imag
+    return np.where(np.isfinite(x), result, odd)
+
+
+def _floor_divide(result: Any, x1: Any, x2: Any) -> Any:
+    """Correct ``floor_divide`` of infinities: the standard rounds the quotient, NumPy has none."""
+    if result.dtype.kind != "f" or (np.isfinite(x1).all() and np.isfinite(x2).all()):
+        return result
+    with np.errstate(all="ignore"):
+        quotients = np.floor(np.divide(x1, x2))
+    return np.where(np.isinf(x1) | np.isinf(x2), quotients, result)
+
+
+def _tanh(result: Any, x: Any) -> Any:
+    """Correct ``tanh`` of complex infinities: C99 gives the zero the sign of ``sin(2 imag)``."""
+    if result.dtype.kind != "c" or np.isfinite(x).all():
+        return result
+    limit = np.asarray(np.copysign(1.0, np.real(x)), dtype=result.dtype)
+    limit.imag = np.copysign(0.0, np.imag(x))
+    return np.where(np.isinf(np.real(x)) & np.isfinite(np.imag(x)), limit, result)
+
+
+_CORRECT: dict[str, Correct] = {"expm1": _expm1, "floor_divide": _floor_divide, "tanh": _tanh}
+
+UNARY = {
+    name: Elementwise(f"numpy.{path}", _CORRECT.get(name))
+    for name, path in {
+        "abs": "absolute",
+        "acos": "arccos",
+        "acosh": "arccosh",
+        "asin": "arcsin",
+        "asinh": "arcsinh",
+        "atan": "arctan",
+        "atanh": "arctanh",
+        "bitwise_invert": "invert",
+        "ceil": "ceil",
+        "conj": "conjugate",
+        "cos": "cos",
+        "cosh": "cosh",
+        "exp": "exp",
+        "expm1": "expm1",
+        "floor": "floor",
+        "isfinite": "isfinite",
+        "isinf": "isinf",
+        "isnan": "isnan",
+        "log": "log",
+        "log10": "log10",
+        "log1p": "log1p",
+        "log2": "log2",
+        "logical_not": "logical_not",
+        "negative": "negative",
+        "positive": "positive",
+        "reciprocal": "reciprocal",
+        "sign": "sign",
+        "signbit": "signbit",
+        "sin": "sin",
+        "sinh": "sinh",
+        "sqrt": "sqrt",
+        "square": "square",
+        "tan": "tan",
+        "tanh": "tanh",
+        "trunc": "trunc",
+    }.items()
+}
+"""By the standard's names."""
+
+BINARY = {
+    name: Elementwise(f"numpy.{path}", _CORRECT.get(name))
+    for name, path in {
+        "add": "add",
+        "atan2": "arctan2",
+        "bitwise_and": "bitwise_and",
+        "bitwise_left_shift": "left_shift",
+        "bitwise_or": "bitwise_or",
+        "bitwise_right_shift": "right_shift",
+        "bitwise_xor": "bitwise_xor",
+        "copysign": "copysign",
+        "divide": "divide",
+        "equal": "equal",
+        "floor_divide": "floor_divide",
+        "greater": "greater",
+        "greater_equal": "greater_equal",
+        "hypot": "hypot",
+        "less": "less",
+        "less_equal": "less_equal",
+        "logaddexp": "logaddexp",
+        "logical_and": "logical_and",
+        "logical_or": "logical_or",
+        "logical_xor": "logical_xor",
+        "matmul": "matmul",
+        "maximum": "maximum",
+        "minimum": "minimum",
+        "multiply": "multiply",
+        "nextafter": "nextafter",
+        "not_equal": "not_equal",
+        "pow": "power",
+        "remainder": "remainder",
+        "subtract": "subtract",
+    }.items()
+}
+"""By the standard's names; ``matmul`` among them, since it has an operator too."""

@@ -1,0 +1,287 @@
+"""Creation functions of the standard.
+
+`device` is ``"auto"`` (the policy places every call) or a device to pin the array to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from dispatch_xp.array import device as devices
+from dispatch_xp.array.array import Array, host, unwrap, wrap
+from dispatch_xp.array.calls import plain, plain_each
+from dispatch_xp.namespace.data_types import DType
+
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType | None = None,
+    device: str | None = None,
+) -> Array:
+    """Return the numbers from `start` to `stop`, that one not included, `step` apart."""
+    first, last = (0, start) if stop is None else (start, stop)
+    return _made(np.arange(first, last, step, dtype=dtype), device)
+
+
+def asarray(
+    obj: Any, /, *, dtype: DType | None = None, device: str | None = None, copy: bool | None = None
+) -> Array:
+    """Return an array of given values.
+
+    Parameters
+    ----------
+    obj : Array, ndarray, number, nested list, or any object with a buffer or DLPack
+        The values. PyTorch, CuPy and JAX arrays come in by DLPack, those of a device are copied.
+    dtype : numpy.dtype, optional
+        Converted to it. Default: the values' own, the default dtype for Python's numbers.
+    device : str, optional
+        ``"auto"``, or where to pin the array.
+    copy : bool, optional
+        True: always copy. False: never. None: only if it has to be. An `Array` that is as asked
+        for is returned itself; the memory of an ndarray is shared until the `Array` is written.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    TypeError
+        For objects, strings and dates, which are no numbers.
+    ValueError
+        If ``copy=False`` and it can't be done without, or there is no such device.
+    """
+    return _asarray(obj, dtype, device, copy)
+
+
+def empty(
+    shape: int | tuple[int, ...], *, dtype: DType | None = None, device: str | None = None
+) -> Array:
+    """Return an array whose elements are whatever was in memory."""
+    return _made(np.empty(shape, dtype=dtype), device)
+
+
+def empty_like(x: Array, /, *, dtype: DType | None = None, device: str | None = None) -> Array:
+    """Return an array of the same shape whose elements are whatever was in memory."""
+    return _like(np.empty, x, dtype, device)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType | None = None,
+    device: str | None = None,
+) -> Array:
+    """Return a matrix with ones on a diagonal, `k` above the main one, and zeros elsewhere."""
+    return _made(np.eye(n_rows, n_cols, k=k, dtype=float if dtype is None else dtype), device)
+
+
+def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = None) -> Array:
+    """Return an array of another library's, by DLPack.
+
+    Parameters
+    ----------
+    x : object
+        Has ``__dlpack__`` and ``__dlpack_device__``.
+    device : str, optional
+        Where to pin it.
+    copy : bool, optional
+        As for :func:`asarray`.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    TypeError
+        If `x` has no DLPack.
+    BufferError
+        If its memory can't be exported.
+    """
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack() needs an object with __dlpack__, not {type(x).__name__}")
+    return _asarray(_exported(x, copy), None, device, copy)
+
+
+def full(
+    shape: int | tuple[int, ...],
+    fill_value: complex,
+    *,
+    dtype: DType | None = None,
+    device: str | None = None,
+) -> Array:
+    """Return an array in which every element is the same."""
+    return _made(np.full(shape, host(fill_value), dtype=_dtype_of(fill_value, dtype)), device)
+
+
+def full_like(
+    x: Array, /, fill_value: complex, *, dtype: DType | None = None, device: str | None = None
+) -> Array:
+    """Return an array of the same shape in which every element is the same."""
+    return _made(
+        np.full(x.shape, host(fill_value), dtype=x.dtype if dtype is None else dtype),
+        device or x._pin,
+    )
+
+
+def linspace(
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DType | None = None,
+    device: str | None = None,
+    endpoint: bool = True,
+) -> Array:
+    """Return `num` numbers, evenly spaced from `start` to `stop`."""
+    return _made(np.linspace(start, stop, num, dtype=dtype, endpoint=endpoint), device)
+
+
+def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
+    """Return the coordinates of a grid, an array for each axis."""
+    if not arrays:
+        return ()
+    return plain_each(_meshgrid(indexing), list(arrays))
+
+
+def ones(
+    shape: int | tuple[int, ...], *, dtype: DType | None = None, device: str | None = None
+) -> Array:
+    """Return an array of ones."""
+    return _made(np.ones(shape, dtype=dtype), device)
+
+
+def ones_like(x: Array, /, *, dtype: DType | None = None, device: str | None = None) -> Array:
+    """Return an array of ones, of the same shape."""
+    return _like(np.ones, x, dtype, device)
+
+
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """Return the lower triangle of every matrix, zero above diagonal `k`."""
+    return plain(np.tril, _matrices(x, "tril"), k)
+
+
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """Return the upper triangle of every matrix, zero below diagonal `k`."""
+    return plain(np.triu, _matrices(x, "triu"), k)
+
+
+def zeros(
+    shape: int | tuple[int, ...], *, dtype: DType | None = None, device: str | None = None
+) -> Array:
+    """Return an array of zeros."""
+    return _made(np.zeros(shape, dtype=dtype), device)
+
+
+def zeros_like(x: Array, /, *, dtype: DType | None = None, device: str | None = None) -> Array:
+    """Return an array of zeros, of the same shape."""
+    return _like(np.zeros, x, dtype, device)
+
+
+_KINDS = "biufc"
+
+
+def _made(values: Any, device: str | None) -> Array:
+    """Return an array of fresh values."""
+    name = devices.checked(device)
+    return wrap(_numbers(values), None if name == devices.AUTO else name)
+
+
+def _numbers(values: Any) -> Any:
+    if values.dtype.kind not in _KINDS:
+        raise TypeError(f"an Array holds numbers and bools, not {values.dtype}")
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+
+
+def _dtype_of(fill_value: Any, dtype: DType | None) -> Any:
+    if dtype is not None or not isinstance(fill_value, int) or isinstance(fill_value, bool):
+        return dtype
+    return np.int64
+
+
+def _like(make: Callable[..., Any], x: Array, dtype: DType | None, device: str | None) -> Array:
+    return _made(make(x.shape, dtype=x.dtype if dtype is None else dtype), device or x._pin)
+
+
+def _matrices(x: Array, name: str) -> Array:
+    if x.ndim < 2:
+        raise ValueError(f"{name}() needs 2 axes or more, this array has {x.ndim}")
+    return x
+
+
+def _meshgrid(indexing: Any) -> Callable[[list[Any]], Any]:
+    return lambda arrays: np.meshgrid(*arrays, indexing=indexing)
+
+
+def _asarray(obj: Any, dtype: DType | None, device: str | None, copy: bool | None) -> Array:
+    name = devices.checked(device)
+    shared = True
+    if isinstance(obj, Array):
+        if not copy and dtype in (None, obj.dtype) and name in (None, obj.device):
+            return obj
+        values = obj._host
+        if name is None:
+            name = obj.device
+    elif isinstance(obj, (np.ndarray, np.generic)):
+        values = np.asarray(obj)
+    elif hasattr(obj, "__dlpack__"):
+        values = _exported(obj, copy)
+    elif isinstance(obj, (bool, int, float, complex, list, tuple)):
+        if copy is False:
+            raise ValueError(f"a {type(obj).__name__} can't become an array without a copy")
+        values, shared = np.asarray(unwrap(obj), dtype=dtype), False
+    else:
+        values = np.asarray(obj)
+    values = _numbers(values)
+    if dtype is not None and values.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"{values.dtype} can't become {dtype} without a copy")
+        values, shared = values.astype(dtype), False
+    if copy and shared:
+        values, shared = values.copy(), False
+    array = wrap(values, None if name == devices.AUTO else name)
+    array._shared = shared
+    if shared and isinstance(obj, Array):
+        obj._shared = True
+    return array
+
+
+def _exported(x: Any, copy: bool | None) -> Any:
+    """Return another library's array as an ndarray, copied to the host if it is on a device."""
+    kind, _ = x.__dlpack_device__()
+    if int(kind) == 1:
+        return np.from_dlpack(x)
+    if copy is False:
+        raise ValueError("values on a device can't become an Array without a copy")
+    return np.from_dlpack(x, device="cpu", copy=True)

@@ -1,0 +1,153 @@
+"""Data types of the standard, which are NumPy's, and the functions on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dispatch_xp.array import device as devices
+from dispatch_xp.array.array import Array, wrap
+
+__all__ = [
+    "astype",
+    "bool",
+    "can_cast",
+    "complex64",
+    "complex128",
+    "finfo",
+    "float32",
+    "float64",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isdtype",
+    "result_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+DType: TypeAlias = Any
+"""A ``numpy.dtype``, or anything that NumPy takes for one."""
+
+bool = np.bool_
+int8 = np.int8
+int16 = np.int16
+int32 = np.int32
+int64 = np.int64
+uint8 = np.uint8
+uint16 = np.uint16
+uint32 = np.uint32
+uint64 = np.uint64
+float32 = np.float32
+float64 = np.float64
+complex64 = np.complex64
+complex128 = np.complex128
+
+
+@dataclass(frozen=True, slots=True)
+class FloatInfo:
+    """What :func:`finfo` returns.
+
+    Attributes
+    ----------
+    bits : int
+        How many bits a number has.
+    eps : float
+        From 1 to the next number.
+    max, min : float
+        The greatest and the least finite number.
+    smallest_normal : float
+        The smallest positive number of full precision.
+    dtype : numpy.dtype
+        The real floating dtype.
+    """
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerInfo:
+    """What :func:`iinfo` returns.
+
+    Attributes
+    ----------
+    bits : int
+        How many bits a number has.
+    max, min : int
+        The greatest and the least number.
+    dtype : numpy.dtype
+        The integer dtype.
+    """
+
+    bits: int
+    max: int
+    min: int
+    dtype: np.dtype[Any]
+
+
+def _dtype(x: Any) -> np.dtype[Any]:
+    return x.dtype if isinstance(x, Array) else np.dtype(x)
+
+
+def astype(x: Array, dtype: DType, /, *, copy: Any = True, device: str | None = None) -> Array:
+    """Return the array converted to a dtype; itself if nothing changes and no copy is asked for.
+
+    Raises
+    ------
+    TypeError
+        From complex to real: say :func:`dispatch_xp.real`.
+    """
+    wanted = np.dtype(dtype)
+    name = x.device if device is None else devices.checked(device)
+    if x.dtype == wanted and not copy and name == x.device:
+        return x
+    if x.dtype.kind == "c" and wanted.kind not in "cb":
+        raise TypeError(f"{x.dtype} can't become {wanted}: take real() or imag() of it")
+    return wrap(x._host.astype(wanted), None if name == devices.AUTO else name)
+
+
+def can_cast(from_: DType | Array, to: DType, /) -> Any:
+    """Return whether values of one dtype become another's without loss."""
+    return np.can_cast(_dtype(from_), np.dtype(to))
+
+
+def finfo(type: DType | Array, /) -> FloatInfo:
+    """Return the limits of a floating dtype; those of its parts for a complex one."""
+    found: Any = np.finfo(_dtype(type))
+    return FloatInfo(
+        bits=int(found.bits),
+        eps=float(found.eps),
+        max=float(found.max),
+        min=float(found.min),
+        smallest_normal=float(found.smallest_normal),
+        dtype=np.dtype(found.dtype),
+    )
+
+
+def iinfo(type: DType | Array, /) -> IntegerInfo:
+    """Return the limits of an integer dtype."""
+    found: Any = np.iinfo(_dtype(type))
+    return IntegerInfo(
+        bits=int(found.bits), max=int(found.max), min=int(found.min), dtype=np.dtype(found.dtype)
+    )
+
+
+def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> Any:
+    """Return whether a dtype is of a kind, such as ``"real floating"``, or of one of several."""
+    return np.isdtype(np.dtype(dtype), kind)
+
+
+def result_type(*arrays_and_dtypes: Array | complex | DType) -> np.dtype[Any]:
+    """Return the dtype that an operation on these has; numbers of Python adapt to the others."""
+    return np.result_type(*(x.dtype if isinstance(x, Array) else x for x in arrays_and_dtypes))

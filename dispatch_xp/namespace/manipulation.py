@@ -1,0 +1,138 @@
+"""Manipulation functions of the standard. What they return may share memory until it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dispatch_xp.array.array import Array, unwrap, view
+from dispatch_xp.array.calls import plain
+
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "squeeze",
+    "stack",
+    "tile",
+    "unstack",
+]
+
+
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
+    """Return the arrays, each broadcast to the shape of all."""
+    return tuple(broadcast_to(x, broadcast_shapes(*(a.shape for a in arrays))) for x in arrays)
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that arrays of these shapes broadcast to."""
+    return tuple(int(n) for n in np.broadcast_shapes(*shapes))
+
+
+def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
+    """Return the array broadcast to a shape."""
+    return plain(np.broadcast_to, x, shape)
+
+
+def concat(arrays: tuple[Array, ...] | list[Array], /, *, axis: int | None = 0) -> Array:
+    """Return the arrays one after another along an axis; flattened first if it is None."""
+    return plain(np.concatenate, _checked(arrays, "concat"), axis=axis, **_common(arrays))
+
+
+def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
+    """Return the array with axes of length 1 put in, where they will be in the result."""
+    return plain(np.expand_dims, x, axis)
+
+
+def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
+    """Return the array with the order of elements reversed along the axes."""
+    return plain(np.flip, x, axis)
+
+
+def moveaxis(
+    x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
+) -> Array:
+    """Return the array with axes moved to other places; the rest keep their order."""
+    return plain(np.moveaxis, x, source, destination)
+
+
+def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
+    """Return the array with its axes in another order."""
+    return plain(np.transpose, x, axes)
+
+
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+    """Return the array with each element repeated, along an axis or flattened."""
+    return plain(np.repeat, x, repeats, axis=axis)
+
+
+def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
+    """Return the elements in another shape; -1 once stands for what is left."""
+    if copy is False:
+        return plain(_reshaped_without_a_copy, x, shape)
+    result = plain(np.reshape, x, shape)
+    if copy:
+        result._own()
+    return result
+
+
+def roll(
+    x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
+) -> Array:
+    """Return the array with its elements moved along the axes, and put back in at the start."""
+    return plain(np.roll, x, shift, axis)
+
+
+def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
+    """Return the array without the named axes, which have to be of length 1."""
+    return plain(np.squeeze, x, axis)
+
+
+def stack(arrays: tuple[Array, ...] | list[Array], /, *, axis: int = 0) -> Array:
+    """Return the arrays side by side along a new axis."""
+    return plain(np.stack, _checked(arrays, "stack"), axis=axis, **_common(arrays))
+
+
+def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
+    """Return the array repeated as a whole, so often along each axis."""
+    return plain(np.tile, x, repetitions)
+
+
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Return the parts of the array along an axis."""
+    rows = np.moveaxis(unwrap(x), axis, 0)
+    return tuple(view(x, row) for row in _rows(rows))
+
+
+def _checked(arrays: Any, name: str) -> list[Array]:
+    if not isinstance(arrays, (tuple, list)):
+        raise TypeError(f"{name}() takes a tuple or list of Array, not {type(arrays).__name__}")
+    return list(arrays)
+
+
+def _common(arrays: Sequence[Array]) -> dict[str, Any]:
+    """Say the dtype, so that no library's own idea of it counts."""
+    return {"dtype": np.result_type(*(unwrap(x).dtype for x in arrays))} if arrays else {}
+
+
+def _rows(values: Any) -> list[Any]:
+    return [values[i, ...] for i in range(len(values))]
+
+
+def _reshaped_without_a_copy(x: Any, shape: tuple[int, ...]) -> Any:
+    result = x.view()
+    try:
+        result.shape = shape
+    except AttributeError as error:
+        raise ValueError(f"shape {x.shape} can't become {shape} without a copy") from error
+    return result

@@ -1,0 +1,39 @@
+"""Sorting functions of the standard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatch_xp.array.array import Array
+from dispatch_xp.array.calls import apply, plain
+from dispatch_xp.array.routed import Routed
+
+__all__ = [
+    "argsort",
+    "sort",
+]
+
+_ARGSORT = Routed("numpy.argsort")
+_SORT = Routed("numpy.sort")
+
+
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Return the positions that sort the elements along an axis."""
+    if descending:
+        return plain(_descending, x, axis)
+    return apply(_ARGSORT, x, axis=axis, stable=stable)
+
+
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Return the elements sorted along an axis."""
+    if descending:
+        return plain(np.flip, apply(_SORT, x, axis=axis, stable=stable), axis)
+    return apply(_SORT, x, axis=axis, stable=stable)
+
+
+def _descending(x: Any, axis: int) -> Any:
+    """Sort the reversed array, so that equal elements keep their order when reversed again."""
+    reversed_order = np.argsort(np.flip(x, axis), axis=axis, stable=True)
+    return x.shape[axis] - 1 - np.flip(reversed_order, axis)
