@@ -253,7 +253,7 @@ class CostModelPolicy(Policy):
         if curve is None:
             return None
         work = call.workload
-        run = curve.seconds(work.work, work.flops) * self._corrections.get((key, backend), 1.0)
+        run = curve.seconds(work.work, work.flops) * self._correction(key, backend)
         figures = self._figures(backend)
         copy_in = copy_out = 0.0
         if figures.copy_in is not None:
@@ -262,6 +262,18 @@ class CostModelPolicy(Policy):
             results = len(call.operation.outputs(call.shapes, call.options))
             copy_out = figures.copy_out.seconds(work.bytes_out, results)
         return Prediction(run=run, copy_in=copy_in, copy_out=copy_out)
+
+    def _correction(self, key: _Key, backend: str) -> float:
+        """Return the factor by which calls take longer than was measured.
+
+        What slows the reference down, such as another program, slows the others too: a backend that
+        was not observed yet shares half of it, in the logarithm. Without that, every backend would
+        look fast on a busy machine until it has been tried.
+        """
+        own = self._corrections.get((key, backend))
+        if own is not None:
+            return own
+        return math.sqrt(self._corrections.get((key, REFERENCE), 1.0))
 
     def _curve(self, key: _Key, backend: str) -> Curve | None:
         """Return the curve that predicts a layout on a backend.

@@ -54,14 +54,18 @@ class Elementwise(Routed):
 
 
 def _expm1(result: Any, x: Any) -> Any:
-    """Correct ``expm1`` of complex infinities and NaN, where NumPy ignores what C99 says."""
-    if result.dtype.kind != "c" or np.isfinite(x).all():
+    """Correct ``expm1`` of complex zeros, infinities and NaN, where NumPy is not the standard's."""
+    if result.dtype.kind != "c":
         return result
-    with np.errstate(all="ignore"):
-        powers = np.exp(x)
-    odd = np.asarray(powers.real - 1, dtype=powers.dtype)
-    odd.imag = powers.imag
-    return np.where(np.isfinite(x), result, odd)
+    finite = np.isfinite(x)
+    if not finite.all():
+        with np.errstate(all="ignore"):
+            powers = np.exp(x)
+        odd = np.asarray(powers.real - 1, dtype=powers.dtype)
+        odd.imag = powers.imag
+        result = np.where(finite, result, odd)
+    zero = (x == 0) & ~np.signbit(np.imag(x))
+    return np.where(zero, result.dtype.type(0), result) if zero.any() else result
 
 
 def _floor_divide(result: Any, x1: Any, x2: Any) -> Any:

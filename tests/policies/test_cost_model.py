@@ -350,6 +350,15 @@ def test_a_backend_slower_than_predicted_is_left(exp, fake, profile_of):
     assert policy.choose(exp(N), candidates).backend == "reference"
 
 
+def test_a_busy_machine_does_not_make_untried_backends_look_fast(exp, fake, profile_of):
+    policy = policy_of(profile_of(reference=1e-9, other=1e-9))
+    observe_often(policy, exp(N), "reference", 1.6e-9 * N)
+    decision = policy.choose(exp(N), [fake("other")])
+    assert decision.backend == "reference"
+    predicted = {name: p.run for name, p in decision.predictions.items()}
+    assert math.isclose(predicted["other"], math.sqrt(1.6) * 1e-9 * N)
+
+
 def test_a_reference_slower_than_predicted_is_left(exp, fake, profile_of):
     policy = policy_of(profile_of(reference=1e-9, other=2e-9))
     candidates = [fake("other")]

@@ -1,0 +1,31 @@
+"""Arrays are routed by the configuration: forced here, for no policy would move what is small."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatch_xp.array.routed import configured
+
+
+@pytest.fixture(params=["reference", "threads", "random"])
+def routing(request, monkeypatch):
+    """Route by a policy; the configuration is read anew."""
+    if request.param == "random":
+        monkeypatch.setenv("DISPATCH_XP_POLICY", "random")
+    else:
+        monkeypatch.setenv("DISPATCH_XP_BACKEND", request.param)
+    configured.cache_clear()
+    yield request.param
+    configured.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _on_the_reference(request, monkeypatch):
+    """Without another wish everything stays, and nobody misses a machine profile."""
+    if "routing" in request.fixturenames:
+        yield
+        return
+    monkeypatch.setenv("DISPATCH_XP_BACKEND", "reference")
+    configured.cache_clear()
+    yield
+    configured.cache_clear()

@@ -1,0 +1,156 @@
+"""Chains of creation, arithmetic, indexing, assignment and pinning, next to plain ndarrays."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+
+import dispatch_xp as xp
+from dispatch_xp.array.routed import configured
+
+DTYPES = ("float64", "float32", "int64", "complex128")
+VALUES = st.integers(-4, 4)
+SHAPES = st.sampled_from([(), (3,), (4,), (2, 3), (3, 3), (0,), (1, 4)])
+BINARY = ("add", "subtract", "multiply", "maximum", "less", "equal")
+UNARY = ("negative", "exp", "square", "abs", "isfinite")
+
+
+class Chains(RuleBasedStateMachine):
+    """Every `Array` has a twin, an ndarray that owns its memory."""
+
+    arrays = Bundle("arrays")
+
+    @initialize(target=arrays, dtype=st.sampled_from(DTYPES))
+    def first(self, dtype):
+        values = np.arange(3).astype(dtype)
+        return xp.asarray(values, copy=True), values
+
+    @rule(target=arrays, shape=SHAPES, dtype=st.sampled_from(DTYPES), seed=VALUES)
+    def make(self, shape, dtype, seed):
+        values = np.arange(seed, seed + np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+        return xp.asarray(values), values.copy()
+
+    @rule(target=arrays, pair=arrays, name=st.sampled_from(UNARY))
+    def unary(self, pair, name):
+        return self.both(name, pair)
+
+    @rule(target=arrays, a=arrays, b=arrays, name=st.sampled_from(BINARY))
+    def binary(self, a, b, name):
+        return self.both(name, a, b)
+
+    def both(self, name, *pairs):
+        """Call both, or find that both refuse in the same way."""
+        arrays, twins = zip(*pairs, strict=True)
+        try:
+            want = np.array(getattr(np, name)(*twins))
+        except (TypeError, ValueError) as error:
+            with pytest.raises(type(error)):
+                getattr(xp, name)(*arrays)
+            return multiple()
+        return getattr(xp, name)(*arrays), want
+
+    @rule(target=arrays, pair=arrays, number=VALUES)
+    def scalar(self, pair, number):
+        return number * pair[0], np.array(number * pair[1])
+
+    @rule(target=arrays, pair=arrays)
+    def part(self, pair):
+        x, twin = pair
+        if twin.ndim == 0:
+            return multiple()
+        return x[1:], twin[1:].copy()
+
+    @rule(target=arrays, pair=arrays)
+    def turned(self, pair):
+        x, twin = pair
+        if twin.ndim < 2:
+            return xp.reshape(x, (-1,)), twin.reshape(-1).copy()
+        return x.mT, np.swapaxes(twin, -1, -2).copy()
+
+    @rule(pair=arrays, number=VALUES)
+    def write_all(self, pair, number):
+        x, twin = pair
+        x[...] = number
+        twin[...] = number
+
+    @rule(pair=arrays, number=VALUES)
+    def write_first(self, pair, number):
+        x, twin = pair
+        if twin.ndim and len(twin):
+            x[0] = number
+            twin[0] = number
+
+    @rule(pair=arrays, number=VALUES)
+    def in_place(self, pair, number):
+        x, twin = pair
+        if twin.dtype.kind == "b":
+            return
+        x += number
+        twin += number
+
+    @rule(pair=arrays)
+    def shifted_onto_itself(self, pair):
+        x, twin = pair
+        if twin.ndim and len(twin) > 1:
+            x[1:] = x[:-1]
+            twin[1:] = twin[:-1].copy()
+
+    @rule(pair=arrays)
+    def through_numpy(self, pair):
+        x, twin = pair
+        if twin.dtype.kind != "b":
+            np.add(x, 1, out=x)
+            np.add(twin, 1, out=twin)
+
+    @rule(
+        target=arrays, pair=arrays, how=st.sampled_from(["pickle", "copy", "deepcopy", "asarray"])
+    )
+    def copied(self, pair, how):
+        x, twin = pair
+        ways = {
+            "pickle": lambda: pickle.loads(pickle.dumps(x)),
+            "copy": lambda: copy.copy(x),
+            "deepcopy": lambda: copy.deepcopy(x),
+            "asarray": lambda: xp.asarray(x, copy=True),
+        }
+        return ways[how](), twin.copy()
+
+    @rule(target=arrays, pair=consumes(arrays), device=st.sampled_from(["cpu", "auto"]))
+    def pinned(self, pair, device):
+        moved = pair[0].to_device(device)
+        assert moved.device == device
+        return moved, pair[1]
+
+    @rule(pair=arrays)
+    def read(self, pair):
+        x, twin = pair
+        assert (x.shape, x.dtype) == (twin.shape, twin.dtype)
+        np.testing.assert_allclose(np.asarray(x), twin, rtol=1e-6)
+
+
+@pytest.mark.parametrize("policy", ["reference", "random"])
+def test_an_array_never_differs_from_an_ndarray(policy, monkeypatch):
+    monkeypatch.setitem(os.environ, "DISPATCH_XP_BACKEND", "auto")
+    monkeypatch.setitem(os.environ, "DISPATCH_XP_POLICY", policy)
+    configured.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run_state_machine_as_test(
+            Chains, settings=settings(max_examples=60, stateful_step_count=30, deadline=None)
+        )
