@@ -1,4 +1,4 @@
-"""The one thing pyproject.toml cannot say: an extension that may fail to compile."""
+"""The one thing pyproject.toml cannot say: extensions that may fail to compile."""
 
 import numpy as np
 from setuptools import Extension, setup
@@ -6,10 +6,11 @@ from setuptools import Extension, setup
 setup(
     ext_modules=[
         Extension(
-            "dispatch_xp._ufunc_loops",
-            sources=["dispatch_xp/_ufunc_loops.c"],
+            f"dispatch_xp.{name}",
+            sources=[f"dispatch_xp/{name}.c"],
             include_dirs=[np.get_include()],
             optional=True,
         )
+        for name in ("_array_core", "_ufunc_loops")
     ]
 )

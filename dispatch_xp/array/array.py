@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dispatch_xp.array import device as devices
+from dispatch_xp.array.core import core
 from dispatch_xp.array.elementwise import BINARY, UNARY, Elementwise
-from dispatch_xp.array.routed import routed
+from dispatch_xp.array.routed import LIMITS, routed
 
-__all__ = ["Array", "binary", "host", "unary", "unwrap", "view", "wrap"]
+__all__ = ["Array", "host", "unwrap", "view", "wrap"]
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _SCALARS = (int, float, complex, bool)
@@ -22,7 +23,7 @@ _SCALARS = (int, float, complex, bool)
 _WRITE_FIRST = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 
 
-class Array:
+class Array(core.Core):
     """An array whose calls are routed, each to the backend that the policy chooses.
 
     Made by :func:`dispatch_xp.asarray` and the other creation functions of the namespace, never by
@@ -46,12 +47,9 @@ class Array:
         The transpose of a matrix; of every matrix of a stack.
     """
 
-    __slots__ = ("__weakref__", "_host", "_pin", "_shared")
-
-    _host: npt.NDArray[Any]
-    _pin: str | None
-    # whether the memory may be another's too: who writes first takes a copy
-    _shared: bool
+    # the values; the device it is pinned to; whether the memory may be another's too: who writes
+    # first takes a copy
+    __slots__ = ()
 
     def __init__(self) -> None:
         raise TypeError("an Array is made by dispatch_xp.asarray() and other creation functions")
@@ -141,6 +139,12 @@ class Array:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
         """Run a ufunc of NumPy: the result is an `Array`, or what `out` names."""
+        if method == "__call__" and not kwargs and ufunc in _BY_UFUNC:
+            # the usual case: the core's
+            if len(inputs) == 2 and type(inputs[0]) in _PLAIN and type(inputs[1]) in _PLAIN:
+                return core.binary(_BY_UFUNC[ufunc].number, *inputs)
+            if len(inputs) == 1:
+                return core.unary(_BY_UFUNC[ufunc].number, inputs[0])
         if not all(_is_known(x) for x in inputs):
             return NotImplemented
         if method == "at":
@@ -150,8 +154,6 @@ class Array:
             return None
         out = kwargs.pop("out", None)
         given = unwrap(inputs)
-        if out is None and not kwargs and method == "__call__" and ufunc in _BY_UFUNC:
-            return _wrapped(_BY_UFUNC[ufunc](*given))
         if out is not None:
             for x in out:
                 if isinstance(x, Array):
@@ -276,115 +278,7 @@ class Array:
     def __reduce__(self) -> tuple[Any, ...]:
         return wrap, (self._host, self._pin)
 
-    # --- operators
-
-    def __abs__(self, /) -> Array:
-        return _unary(_ABS, self)
-
-    def __neg__(self, /) -> Array:
-        return _unary(_NEGATIVE, self)
-
-    def __pos__(self, /) -> Array:
-        return _unary(_POSITIVE, self)
-
-    def __invert__(self, /) -> Array:
-        return _unary(_INVERT, self)
-
-    def __add__(self, other: Any, /) -> Array:
-        return _binary(_ADD, self, other)
-
-    def __sub__(self, other: Any, /) -> Array:
-        return _binary(_SUBTRACT, self, other)
-
-    def __mul__(self, other: Any, /) -> Array:
-        return _binary(_MULTIPLY, self, other)
-
-    def __truediv__(self, other: Any, /) -> Array:
-        return _binary(_DIVIDE, self, other)
-
-    def __floordiv__(self, other: Any, /) -> Array:
-        return _binary(_FLOOR_DIVIDE, self, other)
-
-    def __mod__(self, other: Any, /) -> Array:
-        return _binary(_REMAINDER, self, other)
-
-    def __pow__(self, other: Any, /) -> Array:
-        return _binary(_POW, self, other)
-
-    def __matmul__(self, other: Any, /) -> Array:
-        return _binary(_MATMUL, self, other)
-
-    def __and__(self, other: Any, /) -> Array:
-        return _binary(_AND, self, other)
-
-    def __or__(self, other: Any, /) -> Array:
-        return _binary(_OR, self, other)
-
-    def __xor__(self, other: Any, /) -> Array:
-        return _binary(_XOR, self, other)
-
-    def __lshift__(self, other: Any, /) -> Array:
-        return _binary(_LEFT_SHIFT, self, other)
-
-    def __rshift__(self, other: Any, /) -> Array:
-        return _binary(_RIGHT_SHIFT, self, other)
-
-    def __eq__(self, other: object, /) -> Array:  # type: ignore[override]
-        return _binary(_EQUAL, self, other)
-
-    def __ne__(self, other: object, /) -> Array:  # type: ignore[override]
-        return _binary(_NOT_EQUAL, self, other)
-
-    def __lt__(self, other: Any, /) -> Array:
-        return _binary(_LESS, self, other)
-
-    def __le__(self, other: Any, /) -> Array:
-        return _binary(_LESS_EQUAL, self, other)
-
-    def __gt__(self, other: Any, /) -> Array:
-        return _binary(_GREATER, self, other)
-
-    def __ge__(self, other: Any, /) -> Array:
-        return _binary(_GREATER_EQUAL, self, other)
-
-    def __radd__(self, other: Any, /) -> Array:
-        return _reflected(_ADD, self, other)
-
-    def __rsub__(self, other: Any, /) -> Array:
-        return _reflected(_SUBTRACT, self, other)
-
-    def __rmul__(self, other: Any, /) -> Array:
-        return _reflected(_MULTIPLY, self, other)
-
-    def __rtruediv__(self, other: Any, /) -> Array:
-        return _reflected(_DIVIDE, self, other)
-
-    def __rfloordiv__(self, other: Any, /) -> Array:
-        return _reflected(_FLOOR_DIVIDE, self, other)
-
-    def __rmod__(self, other: Any, /) -> Array:
-        return _reflected(_REMAINDER, self, other)
-
-    def __rpow__(self, other: Any, /) -> Array:
-        return _reflected(_POW, self, other)
-
-    def __rmatmul__(self, other: Any, /) -> Array:
-        return _reflected(_MATMUL, self, other)
-
-    def __rand__(self, other: Any, /) -> Array:
-        return _reflected(_AND, self, other)
-
-    def __ror__(self, other: Any, /) -> Array:
-        return _reflected(_OR, self, other)
-
-    def __rxor__(self, other: Any, /) -> Array:
-        return _reflected(_XOR, self, other)
-
-    def __rlshift__(self, other: Any, /) -> Array:
-        return _reflected(_LEFT_SHIFT, self, other)
-
-    def __rrshift__(self, other: Any, /) -> Array:
-        return _reflected(_RIGHT_SHIFT, self, other)
+    # --- operators; the others are in the core
 
     def __iadd__(self, other: Any, /) -> Array:
         return _in_place(_ADD, self, other)
@@ -504,14 +398,18 @@ def _is_known(x: Any) -> bool:
 def _unary(entry: Elementwise, x: Array) -> Array:
     if x._pin is not None:
         return wrap(np.asarray(entry.on_host(x._host)), x._pin)
+    if LIMITS.configured is None:
+        LIMITS.read()
     result = entry(x._host)
     return wrap(result if type(result) is np.ndarray else np.asarray(result))
 
 
 def _pair(entry: Elementwise, a: Any, b: Any, pin: str | None) -> Array:
-    """Call with two operands, at least one an ndarray; inlined, for this is the hot path."""
+    """Call with two operands, at least one an ndarray."""
     if pin is not None:
         return wrap(np.asarray(entry.on_host(a, b)), pin)
+    if LIMITS.configured is None:
+        LIMITS.read()  # from now on the core knows what is small
     outcome = entry.handle(a, b)
     if outcome is None:
         result = entry.reference(a, b)
@@ -553,26 +451,35 @@ def _in_place(entry: Elementwise, x: Array, other: Any) -> Array:
     return x
 
 
-def unary(entry: Elementwise, x: Any) -> Array:
-    """Call a function of one array; what the namespace's functions do."""
-    if type(x) is not Array:
-        x = wrap(np.asarray(host(x)))
-    return _unary(entry, x)
+def _operator(entry: Elementwise) -> Callable[[Any, Any], Any]:
+    """Return what a binary operator calls where the core leaves it to Python."""
+
+    def call(x: Any, y: Any) -> Any:
+        return _binary(entry, x, y) if type(x) is Array else _reflected(entry, y, x)
+
+    return call
 
 
-def binary(entry: Elementwise, x1: Any, x2: Any) -> Array:
-    """Call a function of two arrays or scalars; what the namespace's functions do."""
-    if type(x1) is Array:
-        if type(x2) is Array:
-            return _pair(entry, x1._host, x2._host, x1._pin or x2._pin)
-        return _pair(entry, x1._host, host(x2), x1._pin)
-    return _pair(entry, host(x1), host(x2), x2._pin if type(x2) is Array else None)
+def _function_of_one(entry: Elementwise) -> Callable[[Any], Array]:
+    def call(x: Any) -> Array:
+        return _unary(entry, x if type(x) is Array else wrap(np.asarray(host(x))))
+
+    return call
 
 
-_ABS = UNARY["abs"]
-_NEGATIVE = UNARY["negative"]
-_POSITIVE = UNARY["positive"]
-_INVERT = UNARY["bitwise_invert"]
+def _function_of_two(entry: Elementwise) -> Callable[[Any, Any], Array]:
+    def call(x1: Any, x2: Any) -> Array:
+        pin = next((x._pin for x in (x1, x2) if type(x) is Array and x._pin), None)
+        return _pair(entry, host(x1), host(x2), pin)
+
+    return call
+
+
+for _entry in UNARY.values():
+    _entry.register(_function_of_one(_entry))
+for _entry in BINARY.values():
+    _entry.register(_function_of_two(_entry))
+
 _ADD = BINARY["add"]
 _SUBTRACT = BINARY["subtract"]
 _MULTIPLY = BINARY["multiply"]
@@ -586,13 +493,35 @@ _OR = BINARY["bitwise_or"]
 _XOR = BINARY["bitwise_xor"]
 _LEFT_SHIFT = BINARY["bitwise_left_shift"]
 _RIGHT_SHIFT = BINARY["bitwise_right_shift"]
-_EQUAL = BINARY["equal"]
-_NOT_EQUAL = BINARY["not_equal"]
-_LESS = BINARY["less"]
-_LESS_EQUAL = BINARY["less_equal"]
-_GREATER = BINARY["greater"]
-_GREATER_EQUAL = BINARY["greater_equal"]
+_COMPARISONS = ("less", "less_equal", "equal", "not_equal", "greater", "greater_equal")
 
+core.set_type(
+    Array,
+    (
+        *(
+            entry.register(_operator(entry))
+            for entry in (
+                _ADD,
+                _SUBTRACT,
+                _MULTIPLY,
+                _DIVIDE,
+                _FLOOR_DIVIDE,
+                _REMAINDER,
+                _MATMUL,
+                _AND,
+                _OR,
+                _XOR,
+                _LEFT_SHIFT,
+                _RIGHT_SHIFT,
+                _POW,
+                *(BINARY[name] for name in _COMPARISONS),
+            )
+        ),
+        *(UNARY[name].number for name in ("negative", "positive", "abs", "bitwise_invert")),
+    ),
+)
+
+_PLAIN = frozenset({Array, np.ndarray, *_SCALARS})
 _BY_UFUNC: dict[Any, Elementwise] = {
     entry.reference: entry
     for entry in (*UNARY.values(), *BINARY.values())

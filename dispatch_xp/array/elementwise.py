@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_xp.array.routed import Routed
+from dispatch_xp.array.core import core
+from dispatch_xp.array.routed import LIMITS, Routed
 from dispatch_xp.router import Outcome
 
 __all__ = ["BINARY", "UNARY", "Elementwise"]
@@ -25,13 +26,28 @@ class Elementwise(Routed):
         Of NumPy's function.
     correct : callable, optional
         Applied to the result of whichever backend.
+
+    Attributes
+    ----------
+    number : int
+        Of the core's entry for the namespace's function.
     """
 
-    __slots__ = ("correct",)
+    __slots__ = ("correct", "number", "path")
 
     def __init__(self, path: str, correct: Correct | None = None) -> None:
         super().__init__(path)
+        self.path = path
         self.correct = correct
+        self.number = -1
+
+    def register(self, slow: Callable[..., Any]) -> int:
+        """Give the core its small calls; `slow` takes the rest. Return the core's number."""
+        number = core.add_entry(self.reference, slow)
+        LIMITS.add("" if self.correct is not None else self.path)
+        if self.number < 0:
+            self.number = number
+        return number
 
     def __call__(self, *operands: Any) -> Any:
         """Run it where the policy says."""
@@ -117,6 +133,7 @@ UNARY = {
         "negative": "negative",
         "positive": "positive",
         "reciprocal": "reciprocal",
+        "rint": "rint",
         "sign": "sign",
         "signbit": "signbit",
         "sin": "sin",
@@ -128,7 +145,7 @@ UNARY = {
         "trunc": "trunc",
     }.items()
 }
-"""By the standard's names."""
+"""By the standard's names; ``rint`` besides, of which ``round`` is made."""
 
 BINARY = {
     name: Elementwise(f"numpy.{path}", _CORRECT.get(name))

@@ -9,18 +9,65 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
+from dispatch_xp.array.core import core
 from dispatch_xp.context import default_state, tell_problem
+from dispatch_xp.doors import INSTALLATION
 from dispatch_xp.doors.handler import handler
 from dispatch_xp.functions import FUNCTIONS
 from dispatch_xp.state import State
 
-__all__ = ["Routed", "configured", "routed"]
+__all__ = ["LIMITS", "Routed", "configured", "routed"]
 
 
-@cache
+class _Limits:
+    """The sizes below which the core runs a function without asking.
+
+    They are the smallest that any active state wants, the configuration's among them; 0 until that
+    has been read.
+    """
+
+    def __init__(self) -> None:
+        self._paths: list[str] = []
+        self._states: list[State] = []
+        self.configured: State | None = None
+
+    def add(self, path: str) -> None:
+        """Add an entry of the core's, in its order; an empty path is one to ask always."""
+        self._paths.append(path)
+
+    def refresh(self, states: list[State]) -> None:
+        """Tell the core what these active states want."""
+        self._states = states
+        limits = np.zeros(len(self._paths))
+        if self.configured is not None:
+            for position, path in enumerate(self._paths):
+                if path:
+                    wanted = (state.limits[path] for state in (self.configured, *states))
+                    limits[position] = min(wanted)
+        core.set_limits(limits)
+
+    def read(self) -> State:
+        """Return the state of the configuration, read once in a process."""
+        if self.configured is None:
+            self.configured = default_state()
+            self.refresh(self._states)
+        return self.configured
+
+    def forget(self) -> None:
+        """Read the configuration anew when it is needed next."""
+        self.configured = None
+        self.refresh(self._states)
+
+
+LIMITS = _Limits()
+INSTALLATION.ufuncs.watchers.append(LIMITS.refresh)
+
+
 def configured() -> State:
-    """Return the state of the configuration, read once in a process."""
-    state = default_state()
+    """Return the state of the configuration, for calls where nothing else is active."""
+    state = LIMITS.read()
     tell_problem(state)
     return state
 

@@ -7,6 +7,7 @@ its limit runs as if nobody stood in between. Needs the compiled part of the pac
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
@@ -58,6 +59,8 @@ class UfuncDoor:
         self._last: list[State] = []
         self._limits = np.empty(0)
         self._lock = threading.Lock()
+        # told of the active states when they change
+        self.watchers: list[Callable[[list[State]], None]] = []
 
     def install(self) -> None:
         """Exchange the loops."""
@@ -106,6 +109,8 @@ class UfuncDoor:
 
     def _set_limits(self) -> None:
         """Give every loop the smallest limit that any active state wants."""
+        for watcher in self.watchers:
+            watcher(list({id(s): s for s in self._active}.values()))
         if loops is None or not self._slots:
             return
         states = list({id(s): s for s in self._active}.values())

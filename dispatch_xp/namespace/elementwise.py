@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_xp.array.array import Array, binary, host, unary
+from dispatch_xp.array.array import Array, host
 from dispatch_xp.array.calls import apply, plain
-from dispatch_xp.array.elementwise import BINARY, UNARY, Elementwise
+from dispatch_xp.array.core import core
+from dispatch_xp.array.elementwise import BINARY, UNARY
 from dispatch_xp.array.routed import Routed
 
 __all__ = [
@@ -85,151 +86,151 @@ __all__ = [
     "trunc",
 ]
 
-_ABS = UNARY["abs"]
-_ACOS = UNARY["acos"]
-_ACOSH = UNARY["acosh"]
-_ASIN = UNARY["asin"]
-_ASINH = UNARY["asinh"]
-_ATAN = UNARY["atan"]
-_ATANH = UNARY["atanh"]
-_BITWISE_INVERT = UNARY["bitwise_invert"]
-_CEIL = UNARY["ceil"]
-_CONJ = UNARY["conj"]
-_COS = UNARY["cos"]
-_COSH = UNARY["cosh"]
-_EXP = UNARY["exp"]
-_EXPM1 = UNARY["expm1"]
-_FLOOR = UNARY["floor"]
-_ISFINITE = UNARY["isfinite"]
-_ISINF = UNARY["isinf"]
-_ISNAN = UNARY["isnan"]
-_LOG = UNARY["log"]
-_LOG10 = UNARY["log10"]
-_LOG1P = UNARY["log1p"]
-_LOG2 = UNARY["log2"]
-_LOGICAL_NOT = UNARY["logical_not"]
-_NEGATIVE = UNARY["negative"]
-_POSITIVE = UNARY["positive"]
-_RECIPROCAL = UNARY["reciprocal"]
-_SIGN = UNARY["sign"]
-_SIGNBIT = UNARY["signbit"]
-_SIN = UNARY["sin"]
-_SINH = UNARY["sinh"]
-_SQRT = UNARY["sqrt"]
-_SQUARE = UNARY["square"]
-_TAN = UNARY["tan"]
-_TANH = UNARY["tanh"]
-_TRUNC = UNARY["trunc"]
-_ADD = BINARY["add"]
-_ATAN2 = BINARY["atan2"]
-_BITWISE_AND = BINARY["bitwise_and"]
-_BITWISE_LEFT_SHIFT = BINARY["bitwise_left_shift"]
-_BITWISE_OR = BINARY["bitwise_or"]
-_BITWISE_RIGHT_SHIFT = BINARY["bitwise_right_shift"]
-_BITWISE_XOR = BINARY["bitwise_xor"]
-_COPYSIGN = BINARY["copysign"]
-_DIVIDE = BINARY["divide"]
-_EQUAL = BINARY["equal"]
-_FLOOR_DIVIDE = BINARY["floor_divide"]
-_GREATER = BINARY["greater"]
-_GREATER_EQUAL = BINARY["greater_equal"]
-_HYPOT = BINARY["hypot"]
-_LESS = BINARY["less"]
-_LESS_EQUAL = BINARY["less_equal"]
-_LOGADDEXP = BINARY["logaddexp"]
-_LOGICAL_AND = BINARY["logical_and"]
-_LOGICAL_OR = BINARY["logical_or"]
-_LOGICAL_XOR = BINARY["logical_xor"]
-_MAXIMUM = BINARY["maximum"]
-_MINIMUM = BINARY["minimum"]
-_MULTIPLY = BINARY["multiply"]
-_NEXTAFTER = BINARY["nextafter"]
-_NOT_EQUAL = BINARY["not_equal"]
-_POW = BINARY["pow"]
-_REMAINDER = BINARY["remainder"]
-_SUBTRACT = BINARY["subtract"]
-_ROUND = Elementwise("numpy.rint")
+_ABS = UNARY["abs"].number
+_ACOS = UNARY["acos"].number
+_ACOSH = UNARY["acosh"].number
+_ASIN = UNARY["asin"].number
+_ASINH = UNARY["asinh"].number
+_ATAN = UNARY["atan"].number
+_ATANH = UNARY["atanh"].number
+_BITWISE_INVERT = UNARY["bitwise_invert"].number
+_CEIL = UNARY["ceil"].number
+_CONJ = UNARY["conj"].number
+_COS = UNARY["cos"].number
+_COSH = UNARY["cosh"].number
+_EXP = UNARY["exp"].number
+_EXPM1 = UNARY["expm1"].number
+_FLOOR = UNARY["floor"].number
+_ISFINITE = UNARY["isfinite"].number
+_ISINF = UNARY["isinf"].number
+_ISNAN = UNARY["isnan"].number
+_LOG = UNARY["log"].number
+_LOG10 = UNARY["log10"].number
+_LOG1P = UNARY["log1p"].number
+_LOG2 = UNARY["log2"].number
+_LOGICAL_NOT = UNARY["logical_not"].number
+_NEGATIVE = UNARY["negative"].number
+_POSITIVE = UNARY["positive"].number
+_RECIPROCAL = UNARY["reciprocal"].number
+_SIGN = UNARY["sign"].number
+_SIGNBIT = UNARY["signbit"].number
+_SIN = UNARY["sin"].number
+_SINH = UNARY["sinh"].number
+_SQRT = UNARY["sqrt"].number
+_SQUARE = UNARY["square"].number
+_TAN = UNARY["tan"].number
+_TANH = UNARY["tanh"].number
+_TRUNC = UNARY["trunc"].number
+_ADD = BINARY["add"].number
+_ATAN2 = BINARY["atan2"].number
+_BITWISE_AND = BINARY["bitwise_and"].number
+_BITWISE_LEFT_SHIFT = BINARY["bitwise_left_shift"].number
+_BITWISE_OR = BINARY["bitwise_or"].number
+_BITWISE_RIGHT_SHIFT = BINARY["bitwise_right_shift"].number
+_BITWISE_XOR = BINARY["bitwise_xor"].number
+_COPYSIGN = BINARY["copysign"].number
+_DIVIDE = BINARY["divide"].number
+_EQUAL = BINARY["equal"].number
+_FLOOR_DIVIDE = BINARY["floor_divide"].number
+_GREATER = BINARY["greater"].number
+_GREATER_EQUAL = BINARY["greater_equal"].number
+_HYPOT = BINARY["hypot"].number
+_LESS = BINARY["less"].number
+_LESS_EQUAL = BINARY["less_equal"].number
+_LOGADDEXP = BINARY["logaddexp"].number
+_LOGICAL_AND = BINARY["logical_and"].number
+_LOGICAL_OR = BINARY["logical_or"].number
+_LOGICAL_XOR = BINARY["logical_xor"].number
+_MAXIMUM = BINARY["maximum"].number
+_MINIMUM = BINARY["minimum"].number
+_MULTIPLY = BINARY["multiply"].number
+_NEXTAFTER = BINARY["nextafter"].number
+_NOT_EQUAL = BINARY["not_equal"].number
+_POW = BINARY["pow"].number
+_REMAINDER = BINARY["remainder"].number
+_SUBTRACT = BINARY["subtract"].number
+_ROUND = UNARY["rint"].number
 _CLIP = Routed("numpy.clip")
 
 
 def abs(x: Array, /) -> Array:
     """Return the absolute value of each element; the magnitude of a complex one."""
-    return unary(_ABS, x)
+    return core.unary(_ABS, x)
 
 
 def acos(x: Array, /) -> Array:
     """Return the inverse cosine of each element, in radians."""
-    return unary(_ACOS, x)
+    return core.unary(_ACOS, x)
 
 
 def acosh(x: Array, /) -> Array:
     """Return the inverse hyperbolic cosine of each element."""
-    return unary(_ACOSH, x)
+    return core.unary(_ACOSH, x)
 
 
 def add(x1: Array | complex, x2: Array | complex, /) -> Array:
     """Return the sum of each pair of elements."""
-    return binary(_ADD, x1, x2)
+    return core.binary(_ADD, x1, x2)
 
 
 def asin(x: Array, /) -> Array:
     """Return the inverse sine of each element, in radians."""
-    return unary(_ASIN, x)
+    return core.unary(_ASIN, x)
 
 
 def asinh(x: Array, /) -> Array:
     """Return the inverse hyperbolic sine of each element."""
-    return unary(_ASINH, x)
+    return core.unary(_ASINH, x)
 
 
 def atan(x: Array, /) -> Array:
     """Return the inverse tangent of each element, in radians."""
-    return unary(_ATAN, x)
+    return core.unary(_ATAN, x)
 
 
 def atan2(x1: Array | float, x2: Array | float, /) -> Array:
     """Return the angle of each point (x2, x1), in radians, from -pi to pi."""
-    return binary(_ATAN2, x1, x2)
+    return core.binary(_ATAN2, x1, x2)
 
 
 def atanh(x: Array, /) -> Array:
     """Return the inverse hyperbolic tangent of each element."""
-    return unary(_ATANH, x)
+    return core.unary(_ATANH, x)
 
 
 def bitwise_and(x1: Array | int, x2: Array | int, /) -> Array:
     """Return the bits set in both elements of each pair."""
-    return binary(_BITWISE_AND, x1, x2)
+    return core.binary(_BITWISE_AND, x1, x2)
 
 
 def bitwise_invert(x: Array, /) -> Array:
     """Return each element with all bits inverted; of integers and bools."""
-    return unary(_BITWISE_INVERT, x)
+    return core.unary(_BITWISE_INVERT, x)
 
 
 def bitwise_left_shift(x1: Array | int, x2: Array | int, /) -> Array:
     """Return each element of `x1` with its bits moved left by `x2`."""
-    return binary(_BITWISE_LEFT_SHIFT, x1, x2)
+    return core.binary(_BITWISE_LEFT_SHIFT, x1, x2)
 
 
 def bitwise_or(x1: Array | int, x2: Array | int, /) -> Array:
     """Return the bits set in either element of each pair."""
-    return binary(_BITWISE_OR, x1, x2)
+    return core.binary(_BITWISE_OR, x1, x2)
 
 
 def bitwise_right_shift(x1: Array | int, x2: Array | int, /) -> Array:
     """Return each element of `x1` with its bits moved right by `x2`, the sign kept."""
-    return binary(_BITWISE_RIGHT_SHIFT, x1, x2)
+    return core.binary(_BITWISE_RIGHT_SHIFT, x1, x2)
 
 
 def bitwise_xor(x1: Array | int, x2: Array | int, /) -> Array:
     """Return the bits set in one element only of each pair."""
-    return binary(_BITWISE_XOR, x1, x2)
+    return core.binary(_BITWISE_XOR, x1, x2)
 
 
 def ceil(x: Array, /) -> Array:
     """Return each element rounded to the next whole number above."""
-    return unary(_CEIL, x)
+    return core.unary(_CEIL, x)
 
 
 def clip(x: Array, /, min: float | Array | None = None, max: float | Array | None = None) -> Array:
@@ -240,67 +241,67 @@ def clip(x: Array, /, min: float | Array | None = None, max: float | Array | Non
 
 def conj(x: Array, /) -> Array:
     """Return the complex conjugate of each element."""
-    return unary(_CONJ, x)
+    return core.unary(_CONJ, x)
 
 
 def copysign(x1: Array | float, x2: Array | float, /) -> Array:
     """Return each element of `x1` with the sign of `x2`."""
-    return binary(_COPYSIGN, x1, x2)
+    return core.binary(_COPYSIGN, x1, x2)
 
 
 def cos(x: Array, /) -> Array:
     """Return the cosine of each element, given in radians."""
-    return unary(_COS, x)
+    return core.unary(_COS, x)
 
 
 def cosh(x: Array, /) -> Array:
     """Return the hyperbolic cosine of each element."""
-    return unary(_COSH, x)
+    return core.unary(_COSH, x)
 
 
 def divide(x1: Array | complex, x2: Array | complex, /) -> Array:
     """Return the quotient of each pair of elements, of floating dtype."""
-    return binary(_DIVIDE, x1, x2)
+    return core.binary(_DIVIDE, x1, x2)
 
 
 def equal(x1: Array | complex, x2: Array | complex, /) -> Array:
     """Return whether the elements of each pair are equal, as bool."""
-    return binary(_EQUAL, x1, x2)
+    return core.binary(_EQUAL, x1, x2)
 
 
 def exp(x: Array, /) -> Array:
     """Return e to the power of each element."""
-    return unary(_EXP, x)
+    return core.unary(_EXP, x)
 
 
 def expm1(x: Array, /) -> Array:
     """Return e to the power of each element, less 1; exact for small elements."""
-    return unary(_EXPM1, x)
+    return core.unary(_EXPM1, x)
 
 
 def floor(x: Array, /) -> Array:
     """Return each element rounded to the next whole number below."""
-    return unary(_FLOOR, x)
+    return core.unary(_FLOOR, x)
 
 
 def floor_divide(x1: Array | float, x2: Array | float, /) -> Array:
     """Return the quotient of each pair, rounded to the next whole number below."""
-    return binary(_FLOOR_DIVIDE, x1, x2)
+    return core.binary(_FLOOR_DIVIDE, x1, x2)
 
 
 def greater(x1: Array | float, x2: Array | float, /) -> Array:
     """Return whether `x1` is greater than `x2`, pair by pair, as bool."""
-    return binary(_GREATER, x1, x2)
+    return core.binary(_GREATER, x1, x2)
 
 
 def greater_equal(x1: Array | float, x2: Array | float, /) -> Array:
     """Return whether `x1` is greater than `x2` or equal, pair by pair, as bool."""
-    return binary(_GREATER_EQUAL, x1, x2)
+    return core.binary(_GREATER_EQUAL, x1, x2)
 
 
 def hypot(x1: Array | float, x2: Array | float, /) -> Array:
     """Return the length of the hypotenuse of each pair of legs, without overflow on the way."""
-    return binary(_HYPOT, x1, x2)
+    return core.binary(_HYPOT, x1, x2)
 
 
 def imag(x: Array, /) -> Array:
@@ -310,112 +311,112 @@ def imag(x: Array, /) -> Array:
 
 def isfinite(x: Array, /) -> Array:
     """Return whether each element is neither infinite nor NaN, as bool."""
-    return unary(_ISFINITE, x)
+    return core.unary(_ISFINITE, x)
 
 
 def isinf(x: Array, /) -> Array:
     """Return whether each element is infinite, as bool."""
-    return unary(_ISINF, x)
+    return core.unary(_ISINF, x)
 
 
 def isnan(x: Array, /) -> Array:
     """Return whether each element is NaN, as bool."""
-    return unary(_ISNAN, x)
+    return core.unary(_ISNAN, x)
 
 
 def less(x1: Array | float, x2: Array | float, /) -> Array:
     """Return whether `x1` is less than `x2`, pair by pair, as bool."""
-    return binary(_LESS, x1, x2)
+    return core.binary(_LESS, x1, x2)
 
 
 def less_equal(x1: Array | float, x2: Array | float, /) -> Array:
     """Return whether `x1` is less than `x2` or equal, pair by pair, as bool."""
-    return binary(_LESS_EQUAL, x1, x2)
+    return core.binary(_LESS_EQUAL, x1, x2)
 
 
 def log(x: Array, /) -> Array:
     """Return the natural logarithm of each element."""
-    return unary(_LOG, x)
+    return core.unary(_LOG, x)
 
 
 def log10(x: Array, /) -> Array:
     """Return the logarithm to base 10 of each element."""
-    return unary(_LOG10, x)
+    return core.unary(_LOG10, x)
 
 
 def log1p(x: Array, /) -> Array:
     """Return the natural logarithm of 1 plus each element; exact for small elements."""
-    return unary(_LOG1P, x)
+    return core.unary(_LOG1P, x)
 
 
 def log2(x: Array, /) -> Array:
     """Return the logarithm to base 2 of each element."""
-    return unary(_LOG2, x)
+    return core.unary(_LOG2, x)
 
 
 def logaddexp(x1: Array | float, x2: Array | float, /) -> Array:
     """Return ``log(exp(x1) + exp(x2))`` pair by pair, without overflow on the way."""
-    return binary(_LOGADDEXP, x1, x2)
+    return core.binary(_LOGADDEXP, x1, x2)
 
 
 def logical_and(x1: Array | bool, x2: Array | bool, /) -> Array:
     """Return whether both elements of each pair are true, as bool."""
-    return binary(_LOGICAL_AND, x1, x2)
+    return core.binary(_LOGICAL_AND, x1, x2)
 
 
 def logical_not(x: Array, /) -> Array:
     """Return whether each element is zero, as bool."""
-    return unary(_LOGICAL_NOT, x)
+    return core.unary(_LOGICAL_NOT, x)
 
 
 def logical_or(x1: Array | bool, x2: Array | bool, /) -> Array:
     """Return whether either element of each pair is true, as bool."""
-    return binary(_LOGICAL_OR, x1, x2)
+    return core.binary(_LOGICAL_OR, x1, x2)
 
 
 def logical_xor(x1: Array | bool, x2: Array | bool, /) -> Array:
     """Return whether one element only of each pair is true, as bool."""
-    return binary(_LOGICAL_XOR, x1, x2)
+    return core.binary(_LOGICAL_XOR, x1, x2)
 
 
 def maximum(x1: Array | float, x2: Array | float, /) -> Array:
     """Return the greater element of each pair; NaN if either is."""
-    return binary(_MAXIMUM, x1, x2)
+    return core.binary(_MAXIMUM, x1, x2)
 
 
 def minimum(x1: Array | float, x2: Array | float, /) -> Array:
     """Return the lesser element of each pair; NaN if either is."""
-    return binary(_MINIMUM, x1, x2)
+    return core.binary(_MINIMUM, x1, x2)
 
 
 def multiply(x1: Array | complex, x2: Array | complex, /) -> Array:
     """Return the product of each pair of elements."""
-    return binary(_MULTIPLY, x1, x2)
+    return core.binary(_MULTIPLY, x1, x2)
 
 
 def negative(x: Array, /) -> Array:
     """Return each element with the other sign."""
-    return unary(_NEGATIVE, x)
+    return core.unary(_NEGATIVE, x)
 
 
 def nextafter(x1: Array | float, x2: Array | float, /) -> Array:
     """Return the next number after `x1` towards `x2`, pair by pair."""
-    return binary(_NEXTAFTER, x1, x2)
+    return core.binary(_NEXTAFTER, x1, x2)
 
 
 def not_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
     """Return whether the elements of each pair differ, as bool."""
-    return binary(_NOT_EQUAL, x1, x2)
+    return core.binary(_NOT_EQUAL, x1, x2)
 
 
 def positive(x: Array, /) -> Array:
     """Return each element as it is, in an array of its own."""
-    return unary(_POSITIVE, x)
+    return core.unary(_POSITIVE, x)
 
 
 def pow(x1: Array | complex, x2: Array | complex, /) -> Array:
     """Return `x1` to the power of `x2`, pair by pair."""
-    return binary(_POW, x1, x2)
+    return core.binary(_POW, x1, x2)
 
 
 def real(x: Array, /) -> Array:
@@ -425,67 +426,67 @@ def real(x: Array, /) -> Array:
 
 def reciprocal(x: Array, /) -> Array:
     """Return 1 divided by each element."""
-    return unary(_RECIPROCAL, x)
+    return core.unary(_RECIPROCAL, x)
 
 
 def remainder(x1: Array | float, x2: Array | float, /) -> Array:
     """Return the remainder of each division, with the sign of the divisor."""
-    return binary(_REMAINDER, x1, x2)
+    return core.binary(_REMAINDER, x1, x2)
 
 
 def round(x: Array, /) -> Array:
     """Return each element rounded to the nearest whole number, halves to even."""
-    return unary(_ROUND if _is_inexact(x) else UNARY["positive"], x)
+    return core.unary(_ROUND if _is_inexact(x) else _POSITIVE, x)
 
 
 def sign(x: Array, /) -> Array:
     """Return the sign of each element: -1, 0 or 1; its direction if it is complex."""
-    return unary(_SIGN, x)
+    return core.unary(_SIGN, x)
 
 
 def signbit(x: Array, /) -> Array:
     """Return whether the sign bit of each element is set, as bool: true for -0.0."""
-    return unary(_SIGNBIT, x)
+    return core.unary(_SIGNBIT, x)
 
 
 def sin(x: Array, /) -> Array:
     """Return the sine of each element, given in radians."""
-    return unary(_SIN, x)
+    return core.unary(_SIN, x)
 
 
 def sinh(x: Array, /) -> Array:
     """Return the hyperbolic sine of each element."""
-    return unary(_SINH, x)
+    return core.unary(_SINH, x)
 
 
 def sqrt(x: Array, /) -> Array:
     """Return the principal square root of each element."""
-    return unary(_SQRT, x)
+    return core.unary(_SQRT, x)
 
 
 def square(x: Array, /) -> Array:
     """Return each element multiplied by itself."""
-    return unary(_SQUARE, x)
+    return core.unary(_SQUARE, x)
 
 
 def subtract(x1: Array | complex, x2: Array | complex, /) -> Array:
     """Return the difference of each pair of elements."""
-    return binary(_SUBTRACT, x1, x2)
+    return core.binary(_SUBTRACT, x1, x2)
 
 
 def tan(x: Array, /) -> Array:
     """Return the tangent of each element, given in radians."""
-    return unary(_TAN, x)
+    return core.unary(_TAN, x)
 
 
 def tanh(x: Array, /) -> Array:
     """Return the hyperbolic tangent of each element."""
-    return unary(_TANH, x)
+    return core.unary(_TANH, x)
 
 
 def trunc(x: Array, /) -> Array:
     """Return each element without its fraction: the next whole number towards zero."""
-    return unary(_TRUNC, x)
+    return core.unary(_TRUNC, x)
 
 
 def _is_inexact(x: Any) -> bool:
@@ -506,7 +507,7 @@ def _clip(x: Array, low: Any, high: Any) -> Array:
     """Clip to the bounds, which have no say in the dtype."""
     dtype = x.dtype
     if low is None and high is None:
-        return unary(_POSITIVE, x)
+        return core.unary(_POSITIVE, x)
     if dtype.kind in "iu":
         low, high = _whole(low, dtype), _whole(high, dtype)
     return apply(_CLIP, x, low, high)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dispatch_xp.array.array import Array, binary
+from dispatch_xp.array.array import Array
 from dispatch_xp.array.calls import apply, plain
+from dispatch_xp.array.core import core
 from dispatch_xp.array.elementwise import BINARY
 from dispatch_xp.array.routed import Routed
 
@@ -18,14 +19,14 @@ __all__ = [
     "vecdot",
 ]
 
-_MATMUL = BINARY["matmul"]
+_MATMUL = BINARY["matmul"].number
 _TENSORDOT = Routed("numpy.tensordot")
 _VECDOT = Routed("numpy.linalg.vecdot")
 
 
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Return the matrix product; of stacks of matrices, of a matrix and a vector."""
-    return binary(_MATMUL, x1, x2)
+    return core.binary(_MATMUL, x1, x2)
 
 
 def matrix_transpose(x: Array, /) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dispatch_xp.array.routed import configured
+from dispatch_xp.array.routed import LIMITS
 
 
 @pytest.fixture(params=["reference", "threads", "random"])
@@ -14,9 +14,9 @@ def routing(request, monkeypatch):
         monkeypatch.setenv("DISPATCH_XP_POLICY", "random")
     else:
         monkeypatch.setenv("DISPATCH_XP_BACKEND", request.param)
-    configured.cache_clear()
+    LIMITS.forget()
     yield request.param
-    configured.cache_clear()
+    LIMITS.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +26,6 @@ def _on_the_reference(request, monkeypatch):
         yield
         return
     monkeypatch.setenv("DISPATCH_XP_BACKEND", "reference")
-    configured.cache_clear()
+    LIMITS.forget()
     yield
-    configured.cache_clear()
+    LIMITS.forget()

@@ -122,9 +122,9 @@ def test_a_pinned_array_stays_where_it_is(monkeypatch):
 
 def test_a_pinned_array_is_not_routed(monkeypatch):
     monkeypatch.setenv("DISPATCH_XP_BACKEND", "threads")
-    from dispatch_xp.array.routed import configured
+    from dispatch_xp.array.routed import LIMITS
 
-    configured.cache_clear()
+    LIMITS.forget()
     x = xp.ones(1000)
     with xp.backend("threads"), xp.record() as record:
         xp.sum(x)
@@ -132,7 +132,7 @@ def test_a_pinned_array_is_not_routed(monkeypatch):
         pinned = x.to_device("cpu")
         with xp.backend("reference"):
             xp.sum(pinned)
-    configured.cache_clear()
+    LIMITS.forget()
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 )
 
 import dispatch_xp as xp
-from dispatch_xp.array.routed import configured
+from dispatch_xp.array.routed import LIMITS
 
 DTYPES = ("float64", "float32", "int64", "complex128")
 VALUES = st.integers(-4, 4)
@@ -148,7 +148,7 @@ class Chains(RuleBasedStateMachine):
 def test_an_array_never_differs_from_an_ndarray(policy, monkeypatch):
     monkeypatch.setitem(os.environ, "DISPATCH_XP_BACKEND", "auto")
     monkeypatch.setitem(os.environ, "DISPATCH_XP_POLICY", policy)
-    configured.cache_clear()
+    LIMITS.forget()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run_state_machine_as_test(
