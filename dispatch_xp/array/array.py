@@ -13,9 +13,9 @@ import numpy.typing as npt
 from dispatch_xp.array import device as devices
 from dispatch_xp.array.core import core
 from dispatch_xp.array.elementwise import BINARY, UNARY, Elementwise
-from dispatch_xp.array.routed import LIMITS, routed
+from dispatch_xp.array.routed import LIMITS, pinned, routed
 
-__all__ = ["Array", "host", "unwrap", "view", "wrap"]
+__all__ = ["Array", "host", "pin_of", "unwrap", "view", "wrap"]
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _SCALARS = (int, float, complex, bool)
@@ -141,12 +141,25 @@ class Array(core.Core):
         """Run a ufunc of NumPy: the result is an `Array`, or what `out` names."""
         if method == "__call__" and not kwargs and ufunc in _BY_UFUNC:
             # the usual case: the core's
+            number = _BY_UFUNC[ufunc].number
+            if ufunc.nin == 1 == len(inputs):
+                return core.unary(number, inputs[0])
             if len(inputs) == 2 and type(inputs[0]) in _PLAIN and type(inputs[1]) in _PLAIN:
-                return core.binary(_BY_UFUNC[ufunc].number, *inputs)
-            if len(inputs) == 1:
-                return core.unary(_BY_UFUNC[ufunc].number, inputs[0])
+                return core.binary(number, *inputs)
         if not all(_is_known(x) for x in inputs):
             return NotImplemented
+        pin = pin_of((inputs, kwargs))
+        with pinned(pin):
+            return self._by_ufunc(ufunc, method, inputs, kwargs, pin)
+
+    @staticmethod
+    def _by_ufunc(
+        ufunc: np.ufunc,
+        method: str,
+        inputs: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        pin: str | None,
+    ) -> Any:
         if method == "at":
             if isinstance(inputs[0], Array):
                 inputs[0]._own()
@@ -161,9 +174,11 @@ class Array(core.Core):
             kwargs["out"] = tuple(unwrap(x) for x in out)
         result = getattr(ufunc, method)(*given, **unwrap(kwargs))
         if out is None:
-            return _wrapped(result)
+            return _wrapped(result, pin)
         results = result if isinstance(result, tuple) else (result,)
-        kept = tuple(_wrapped(r) if o is None else o for r, o in zip(results, out, strict=True))
+        kept = tuple(
+            _wrapped(r, pin) if o is None else o for r, o in zip(results, out, strict=True)
+        )
         return kept if isinstance(result, tuple) else kept[0]
 
     def __array_function__(
@@ -184,12 +199,14 @@ class Array(core.Core):
                 x._own()
         given = unwrap(args)
         named = unwrap(kwargs)
-        result = routed(function)(*given, **named)
+        pin = pin_of((args, kwargs))
+        with pinned(pin):
+            result = routed(function)(*given, **named)
         if isinstance(out, Array):
             return out
         if isinstance(out, tuple) and any(isinstance(x, Array) for x in out):
             return out if len(out) > 1 else out[0]
-        return _wrapped(result, (args, kwargs))
+        return _wrapped(result, pin, (args, kwargs))
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Array:
         """Return the array on a device, pinned there; ``"auto"`` leaves it to the policy again.
@@ -257,8 +274,6 @@ class Array(core.Core):
 
     def __repr__(self) -> str:
         text = repr(self._host).removeprefix("array(").removesuffix(")")
-        # later lines stand under the first
-        text = text.replace("\n      ", "\n      ")
         return f"Array({text}, device={self.device!r})"
 
     def __str__(self) -> str:
@@ -363,19 +378,33 @@ def unwrap(value: Any) -> Any:
     return value
 
 
-def _wrapped(value: Any, sources: Any = ()) -> Any:
+def pin_of(value: Any) -> str | None:
+    """Return the device that an `Array` in a value, its lists and dictionaries, is pinned to."""
+    if type(value) is Array:
+        return value._pin
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, (tuple, list)):
+        for x in value:
+            pin = pin_of(x)
+            if pin is not None:
+                return pin
+    return None
+
+
+def _wrapped(value: Any, pin: str | None = None, sources: Any = ()) -> Any:
     """Return a result of NumPy with ndarrays and NumPy's scalars as `Array`."""
     if type(value) is np.ndarray or isinstance(value, np.generic):
         values = np.asarray(value)
-        array = wrap(values)
+        array = wrap(values, pin)
         if values.base is not None or not values.flags.writeable:
             array._shared = True
         _share(sources, values)
         return array
     if isinstance(value, tuple) and hasattr(value, "_make"):
-        return type(value)(*(_wrapped(x, sources) for x in value))
+        return type(value)(*(_wrapped(x, pin, sources) for x in value))
     if type(value) in (tuple, list):
-        return type(value)(_wrapped(x, sources) for x in value)
+        return type(value)(_wrapped(x, pin, sources) for x in value)
     return value
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_xp.array.array import Array, unwrap, wrap
-from dispatch_xp.array.routed import Routed
+from dispatch_xp.array.array import Array, pin_of, unwrap, wrap
+from dispatch_xp.array.routed import Routed, pinned
 
 __all__ = ["apply", "apply_each", "plain", "plain_each"]
 
@@ -32,13 +32,13 @@ def apply(entry: Routed, x: Any, *arguments: Any, **options: Any) -> Array:
     if type(x) is Array and x._pin is None and not arguments:
         result = entry(x._host, **options)
         return wrap(result if type(result) is np.ndarray else np.asarray(result))
-    pin = _pin_of((x, *arguments))
+    pin = pin_of((x, arguments))
     return wrap(np.asarray(_called(entry, pin, x, arguments, options)), pin)
 
 
 def apply_each(entry: Routed, x: Any, *arguments: Any, **options: Any) -> tuple[Array, ...]:
     """Call a routed function of several results; as :func:`apply`."""
-    pin = _pin_of((x, *arguments))
+    pin = pin_of((x, arguments))
     results = _called(entry, pin, x, arguments, options)
     return tuple(wrap(np.asarray(result), pin) for result in results)
 
@@ -46,23 +46,25 @@ def apply_each(entry: Routed, x: Any, *arguments: Any, **options: Any) -> tuple[
 def _called(
     entry: Routed, pin: str | None, x: Any, arguments: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    function = entry if pin is None else entry.reference
-    return function(_array(x), *(unwrap(a) for a in arguments), **options)
+    with pinned(pin):
+        return entry(_array(x), *(unwrap(a) for a in arguments), **options)
 
 
 def plain(function: Callable[..., Any], x: Any, *arguments: Any, **options: Any) -> Array:
     """Call a function of NumPy that no backend has; its result may look at `x`'s memory."""
-    values = _array(x)
-    result = function(values, *(unwrap(a) for a in arguments), **unwrap(options))
-    return _looking(x, np.asarray(result), _pin_of((x, *arguments)))
+    pin = pin_of((x, arguments))
+    with pinned(pin):
+        result = function(_array(x), *(unwrap(a) for a in arguments), **unwrap(options))
+    return _looking(x, np.asarray(result), pin)
 
 
 def plain_each(
     function: Callable[..., Any], x: Any, *arguments: Any, **options: Any
 ) -> tuple[Array, ...]:
     """Call a function of NumPy with several results that no backend has; as :func:`plain`."""
-    results = function(_array(x), *(unwrap(a) for a in arguments), **unwrap(options))
-    pin = _pin_of((x, *arguments))
+    pin = pin_of((x, arguments))
+    with pinned(pin):
+        results = function(_array(x), *(unwrap(a) for a in arguments), **unwrap(options))
     return tuple(_looking(x, np.asarray(result), pin) for result in results)
 
 
@@ -92,13 +94,3 @@ def _array(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return [_array(a) for a in x]
     raise TypeError(f"an Array is needed here, not {type(x).__name__}")
-
-
-def _pin_of(values: Any) -> str | None:
-    for x in values:
-        if type(x) is Array:
-            if x._pin is not None:
-                return x._pin
-        elif isinstance(x, (tuple, list)) and (pin := _pin_of(x)) is not None:
-            return pin
-    return None

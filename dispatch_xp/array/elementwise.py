@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dispatch_xp.array.core import core
-from dispatch_xp.array.routed import LIMITS, Routed
+from dispatch_xp.array.device import CPU
+from dispatch_xp.array.routed import LIMITS, Routed, pinned
 from dispatch_xp.router import Outcome
 
 __all__ = ["BINARY", "UNARY", "Elementwise"]
@@ -56,8 +57,9 @@ class Elementwise(Routed):
 
     def on_host(self, *operands: Any) -> Any:
         """Run NumPy's own function, whatever the policy says."""
-        result = self.reference(*operands)
-        return result if self.correct is None else self.correct(result, *operands)
+        with pinned(CPU):
+            result = self.reference(*operands)
+            return result if self.correct is None else self.correct(result, *operands)
 
     def finished(self, outcome: Outcome, *operands: Any) -> Any:
         """Return what an outcome of :attr:`handle` leads to."""

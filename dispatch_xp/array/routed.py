@@ -5,6 +5,8 @@ Where no ``backend()`` is, the configuration decides: an ``Array`` asks to be ro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -16,9 +18,9 @@ from dispatch_xp.context import default_state, tell_problem
 from dispatch_xp.doors import INSTALLATION
 from dispatch_xp.doors.handler import handler
 from dispatch_xp.functions import FUNCTIONS
-from dispatch_xp.state import State
+from dispatch_xp.state import CURRENT, QUIET, State
 
-__all__ = ["LIMITS", "Routed", "configured", "routed"]
+__all__ = ["LIMITS", "Routed", "configured", "pinned", "routed"]
 
 
 class _Limits:
@@ -70,6 +72,20 @@ def configured() -> State:
     state = LIMITS.read()
     tell_problem(state)
     return state
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    token = CURRENT.set(QUIET)
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)
+
+
+def pinned(pin: str | None) -> AbstractContextManager[None]:
+    """Return a context in which nothing is routed, if there is a pin to the host."""
+    return nullcontext() if pin is None else _quiet()
 
 
 class Routed:

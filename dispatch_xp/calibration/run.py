@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 import warnings
@@ -18,6 +19,7 @@ from dispatch_xp.calibration.timing import Failure, on_backend, on_device, on_re
 from dispatch_xp.config import Settings
 from dispatch_xp.curve import Point
 from dispatch_xp.decision import REFERENCE
+from dispatch_xp.levels import LEVELS
 from dispatch_xp.operations import BLAS, Workload
 from dispatch_xp.profile import BackendProfile, Points, Profile, cores, this_machine
 from dispatch_xp.state import CURRENT, QUIET
@@ -35,6 +37,9 @@ _REST_BLAS, _REST = 0.08, 0.003
 _LOADED = 0.5
 # times the expected seconds from which a point is measured again, and how often
 _ODD, _AGAIN = 2.0, 3
+# a point is in doubt if its speed-up is within this logarithm of what level 5 requires
+_DOUBTFUL = math.log(1.5)
+_MOST_ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,21 @@ class _Measured:
     elements: int
     times: dict[str, float] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
+
+    def clearness(self) -> float:
+        """Return how far the nearest backend is from what the default level requires."""
+        reference = self.times.get(REFERENCE)
+        if not reference:
+            return math.inf
+        required = math.log(LEVELS[Settings().level].speedup)
+        return min(
+            (
+                abs(math.log(reference / seconds) - required)
+                for name, seconds in self.times.items()
+                if name != REFERENCE and seconds > 0
+            ),
+            default=math.inf,
+        )
 
 
 def _groups(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -187,8 +207,12 @@ class _Run:
                         if not odd or self.left() <= 0:
                             break
                         self._together(odd)
-        for _ in range(self.plan.rounds - 1):
-            for again in _groups([(m.task, m.size) for m in self.measured.values()]):
+        for turn in range(1, _MOST_ROUNDS):
+            # first what decides least clearly; beyond the plan's rounds nothing else
+            doubt = sorted(self.measured.values(), key=_Measured.clearness)
+            if turn >= self.plan.rounds:
+                doubt = [point for point in doubt if point.clearness() < _DOUBTFUL]
+            for again in _groups([(point.task, point.size) for point in doubt]):
                 if self.left() <= 0:
                     return
                 self._together(again)

@@ -120,19 +120,36 @@ def test_a_pinned_array_stays_where_it_is(monkeypatch):
     assert x.to_device("auto").device == "auto"
 
 
-def test_a_pinned_array_is_not_routed(monkeypatch):
-    monkeypatch.setenv("DISPATCH_XP_BACKEND", "threads")
-    from dispatch_xp.array.routed import LIMITS
-
-    LIMITS.forget()
-    x = xp.ones(1000)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x + x,
+        lambda x: xp.exp(x),
+        lambda x: xp.sum(x),
+        lambda x: xp.diff(x),
+        lambda x: xp.linalg.svd(xp.reshape(x, (10, 100))),
+        lambda x: np.exp(x),
+        lambda x: np.add(x, 1.0, where=True),
+        lambda x: np.sum(x),
+        lambda x: np.linalg.inv(np.reshape(x[:4], (2, 2))),
+    ],
+)
+def test_a_pinned_array_is_moved_by_no_policy(call):
+    x = xp.arange(1000, dtype=xp.float64) ** 0.5
+    pinned = x.to_device("cpu")
     with xp.backend("threads"), xp.record() as record:
-        xp.sum(x)
-        assert [r.backend for r in record.records] == ["threads"]
-        pinned = x.to_device("cpu")
-        with xp.backend("reference"):
-            xp.sum(pinned)
-    LIMITS.forget()
+        free = call(x)
+    assert record.records
+    with xp.backend("threads"), xp.record() as record:
+        held = call(pinned)
+    assert not record.records
+    for one, other in zip(parts(free), parts(held), strict=True):
+        assert other.device == "cpu"
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other))
+
+
+def parts(result):
+    return result if isinstance(result, tuple) else (result,)
 
 
 @pytest.mark.parametrize(
