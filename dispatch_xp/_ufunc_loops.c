@@ -167,7 +167,9 @@ offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
                 }
                 else if (PyLong_CheckExact(answer)) {
                     long calls = PyLong_AsLong(answer);
-                    done = -(int)(calls > (long)LEFT ? (long)LEFT : calls);
+                    /* never positive: that would say the output has been written */
+                    calls = calls < 0 ? 0 : calls > (long)LEFT ? (long)LEFT : calls;
+                    done = -(int)calls;
                 }
                 Py_DECREF(answer);
             }

@@ -233,7 +233,9 @@ class CostModelPolicy(Policy):
         }
         missed = self._missed.get(name, 0.0)
         reference = stays.predictions[REFERENCE].total
-        to_go = (price - missed) / (reference - option.total)
+        saving = reference - option.total
+        # an eager level waits for backends that save nothing: such a wait has no end to foresee
+        to_go = max(price - missed, 0.0) / saving if saving > 0 else math.inf
         weighed.standing.calls = int(min(_STANDS / reference, _STANDS_CALLS, to_go))
         return Decision(
             REFERENCE,

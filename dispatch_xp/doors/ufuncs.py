@@ -109,11 +109,11 @@ class UfuncDoor:
 
     def _set_limits(self) -> None:
         """Give every loop the smallest limit that any active state wants."""
+        states = list({id(s): s for s in self._active}.values())
         for watcher in self.watchers:
-            watcher(list({id(s): s for s in self._active}.values()))
+            watcher(states)
         if loops is None or not self._slots:
             return
-        states = list({id(s): s for s in self._active}.values())
         self._only = states[0] if len(states) == 1 else None
         if not states:
             loops.set_limits(np.full(max(self._slots) + 1, np.inf))

@@ -90,6 +90,15 @@ def test_an_answer_may_stand_for_loops_of_the_same_length(door):
     assert asked == [1000, 1000, 999, 1000]
 
 
+@pytest.mark.parametrize("answer", [0, -1, -(10**30), 10**30, None, "yes"])
+def test_no_other_answer_says_that_the_output_is_written(door, monkeypatch, answer):
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
+    want = np.exp(X)
+    door(np.exp)
+    loops.set_handler(lambda slot, arrays: answer)
+    assert np.exp(X).tobytes() == want.tobytes()
+
+
 def test_an_answer_for_one_loop_says_nothing_of_another(door):
     slots = []
 

@@ -317,6 +317,17 @@ def test_a_correction_withdraws_what_stands(exp, fake, profile_of):
     assert (standing.calls, standing.left) == (0, 0)
 
 
+@pytest.mark.parametrize("late", [1.0e-9, 1.05e-9])
+def test_waiting_for_a_backend_that_saves_nothing_never_counts_below_zero(
+    exp, fake, profile_of, late
+):
+    figures = {"late": BackendProfile("", 1.0, 0.0)}
+    policy = policy_of(profile_of(reference=1e-9, late=late, backends=figures), level=10)
+    decision = policy.choose(exp(N), [fake("late", started=False)])
+    assert decision.reason is Reason.NOT_STARTED
+    assert decision.standing.calls > 0
+
+
 def test_calls_that_stood_count_as_missed(exp, fake, profile_of):
     figures = {"late": BackendProfile("", 20 * SAVING, 0.0)}
     policy = policy_of(profile_of(reference=1e-5, late=1e-6, backends=figures), level=10)
