@@ -54,35 +54,35 @@ def main() -> None:
         for problem in row.problems:
             # a dtype that calibration measures
             dtype = np.dtype("f8" if "f" in row.kinds else "?")
-            for size in (SIZES.get(problem.unit, STACK),):
-                values = problem.arguments(size, dtype, np.random.default_rng(0))
-                function, keywords = function_of(problem.function), dict(problem.keywords)
+            size = SIZES.get(problem.unit, STACK)
+            values = problem.arguments(size, dtype, np.random.default_rng(0))
+            function, keywords = function_of(problem.function), dict(problem.keywords)
 
-                def call(f: Any = function, v: Any = values, k: Any = keywords) -> object:
-                    return f(*v, **k)
+            def call(f: Any = function, v: Any = values, k: Any = keywords) -> object:
+                return f(*v, **k)
 
-                # plain twice: how far the same thing differs from itself is the noise
-                names = ("plain", *backends, "auto", "again")
-                found = medians(
-                    dict.fromkeys(names, call),
-                    rounds=4,
-                    rest=0.03,
-                    seconds=BUDGET / 10,
-                    around={name: (lambda c=context: c) for name, context in around.items()},
-                )
-                plain = math.sqrt(found["plain"] * found["again"])
-                gains = {name: plain / found[name] for name in (*backends, "auto")}
-                noise.append(abs(math.log(found["plain"] / found["again"])))
-                best = max(gains[name] for name in backends)
-                label = f"{row.name} {problem.layout} {size}"
-                if best >= WIN:
-                    wins += 1
-                    taken += gains["auto"] > 1
-                if gains["auto"] < 0.9:
-                    lost.append((label, gains["auto"]))
-                if arguments.all or best >= WIN:
-                    text = "".join(f"{gains[name]:9.2f}" for name in (*backends, "auto"))
-                    print(f"{label:46}{plain * 1e3:8.3f} ms{text}", flush=True)
+            # plain twice: how far the same thing differs from itself is the noise
+            names = ("plain", *backends, "auto", "again")
+            found = medians(
+                dict.fromkeys(names, call),
+                rounds=4,
+                rest=0.03,
+                seconds=BUDGET / 10,
+                around={name: (lambda c=context: c) for name, context in around.items()},
+            )
+            plain = math.sqrt(found["plain"] * found["again"])
+            gains = {name: plain / found[name] for name in (*backends, "auto")}
+            noise.append(abs(math.log(found["plain"] / found["again"])))
+            best = max(gains[name] for name in backends)
+            label = f"{row.name} {problem.layout} {size}"
+            if best >= WIN:
+                wins += 1
+                taken += gains["auto"] > 1
+            if gains["auto"] < 0.9:
+                lost.append((label, gains["auto"]))
+            if arguments.all or best >= WIN:
+                text = "".join(f"{gains[name]:9.2f}" for name in (*backends, "auto"))
+                print(f"{label:46}{plain * 1e3:8.3f} ms{text}", flush=True)
     print(f"a backend wins by {WIN} or more: {wins}; auto faster than plain there: {taken}")
     low, middle, high = np.exp(np.quantile(noise, (0.5, 0.75, 0.9)))
     print(
