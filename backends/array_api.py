@@ -6,6 +6,7 @@ overrides only how its library differs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from dispatch_xp.call import Call
 from dispatch_xp.errors import Unsupported
 from dispatch_xp.reasons import Reason
 
-__all__ = ["KERNELS", "ArrayAPIBackend", "Kernel", "clear_cut"]
+__all__ = ["KERNELS", "ArrayAPIBackend", "Kernel", "clear_cut", "squares_fit"]
 
 Kernel = Callable[..., Any]
 """``kernel(xp, *arrays, **options)`` returns an array or a tuple of arrays."""
@@ -106,6 +107,27 @@ def _polar(xp: Any, a: Any, side: str) -> tuple[Any, Any]:
     if side == "right":
         return w @ vh, (_adjoint(xp, vh) * s[..., None, :]) @ vh
     return w @ vh, (w * s[..., None, :]) @ _adjoint(xp, w)
+
+
+def squares_fit(xp: Any, x: Any) -> None:
+    """Leave to the reference a variance that is finite, or not, by the rounding of the mean.
+
+    Raises
+    ------
+    Unsupported
+        If the square of a rounding error of the largest number overflows.
+    """
+    info = xp.finfo(x.dtype)
+    if bool(xp.max(xp.abs(x)) * info.eps > math.sqrt(info.max)):
+        raise Unsupported(Reason.NON_FINITE_RESULT, "squares of rounding errors overflow")
+
+
+def _spread(name: str) -> Kernel:
+    def kernel(xp: Any, x: Any, **options: Any) -> Any:
+        squares_fit(xp, x)
+        return getattr(xp, name)(x, **options)
+
+    return kernel
 
 
 def _fft(name: str) -> Kernel:
@@ -225,10 +247,12 @@ KERNELS: Mapping[str, Kernel] = {
     **{name: _same(name) for name in _ELEMENTWISE},
     **{
         name: _same(name)
-        for name in "sum prod mean var std min max argmin argmax any all cumulative_sum".split()
+        for name in "sum prod mean min max argmin argmax any all cumulative_sum".split()
     },
-    "sort": lambda xp, x, axis, stable=True: xp.sort(x, axis=axis, stable=stable),
-    "argsort": lambda xp, x, axis, stable=True: xp.argsort(x, axis=axis, stable=stable),
+    "var": _spread("var"),
+    "std": _spread("std"),
+    "sort": lambda xp, x, axis, stable=True, **_: xp.sort(x, axis=axis, stable=stable),
+    "argsort": lambda xp, x, axis, stable=True, **_: xp.argsort(x, axis=axis, stable=stable),
     "clip": _same("clip"),
 }
 """The operations that the standard's own functions suffice for."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatch_xp.backends import cupy_linalg
+from dispatch_xp.backends.array_api import squares_fit
 from dispatch_xp.errors import Unsupported
 from dispatch_xp.operations import elementwise
 from dispatch_xp.operations.fft import REAL_RESULT, TRIGONOMETRIC, transformed
@@ -96,6 +97,7 @@ def _extreme(name: str) -> Callable[..., Any]:
 
 def _var(lib: Any, x: Any, axis: Any = None, keepdims: bool = False, correction: float = 0) -> Any:
     cp = lib.cupy
+    squares_fit(cp, x)
     mean = cp.mean(x, axis=axis, keepdims=True)
     count = x.size // mean.size
     if count <= correction:

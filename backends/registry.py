@@ -16,6 +16,7 @@ _BUILT_IN = {
     "torch-mps": "dispatch_xp.backends.torch:TorchMpsBackend",
     "torch-xpu": "dispatch_xp.backends.torch:TorchXpuBackend",
     "cupy": "dispatch_xp.backends.cupy:CupyBackend",
+    "dpnp": "dispatch_xp.backends.dpnp:DpnpBackend",
 }
 
 _instances: dict[str, Backend] = {}

@@ -60,7 +60,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backend: str = "auto"
     level: int = 5
     policy: str = "cost-model"
-    backends: tuple[str, ...] = ("threads", "torch", "cupy")
+    backends: tuple[str, ...] = ("threads", "torch", "cupy", "dpnp")
     precision: str = "match"
     verify: bool = False
     fallback: str = "quiet"

@@ -17,7 +17,7 @@ level = 5
 policy = "cost-model"
 
 # which backends "auto" may use; those that aren't here are skipped
-backends = ["threads", "torch", "cupy"]
+backends = ["threads", "torch", "cupy", "dpnp"]
 
 # "match": never compute in less precision than the reference; "native": in the input's
 precision = "match"

@@ -42,7 +42,8 @@ def execute(
     Returns
     -------
     tuple of ndarray
-        The results, complete and on the host. They are the call's `destination` where it has one.
+        The results, complete and on the host. A backend that shares the host's memory has written
+        them to the call's `destination` where it has one.
     """
     phase = phase or Phase()
     arrays = tuple(backend.copy_in(array, call.dtype) for array in call.arrays)

@@ -314,6 +314,10 @@ def run(state: State, backend: Backend, call: Call, function: str) -> Results | 
     if not all(backend.is_finite(call, x) for x in results):
         state.health.wasted(backend.name, call)
         return stay(Reason.NON_FINITE_RESULT, backend.name)
+    if call.destination is not None and not backend.shares_host_memory:
+        # only now: the memory may be an argument's too, and the reference would have needed it
+        for target, result in zip(call.destination, results, strict=True):
+            np.copyto(target, result, casting="same_kind")
     state.health.succeeded(backend.name, call)
     return results
 
@@ -330,7 +334,8 @@ def _with_second_try(backend: Backend, call: Call, phase: Phase) -> Results:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    return isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
+    name = type(error).__name__  # CuPy's and PyTorch's; SYCL's
+    return isinstance(error, MemoryError) or "OutOfMemory" in name or "AllocationError" in name
 
 
 def _is_linalg_error(error: Exception) -> bool:

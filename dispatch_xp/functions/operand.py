@@ -122,6 +122,8 @@ def memory_order(array: npt.NDArray[Any]) -> Order:
     """Return the order in which NumPy lays out a copy of `array`, and what is made like it."""
     if array.flags.c_contiguous:
         return "C"
+    if array.flags.f_contiguous:
+        return _named(list(reversed(range(array.ndim))))
     # stable, so that ties stay in C order
     return _named(sorted(range(array.ndim), key=lambda i: -abs(array.strides[i])))
 

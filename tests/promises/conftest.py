@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -32,6 +31,7 @@ CONFIGURATIONS = {
     "reference": {"name": "reference"},
     "threads": {"name": "threads"},
     "torch": {"name": "torch"},
+    "dpnp": {"name": "dpnp"},
     "random": {"name": "auto", "policy": "random", "backends": ("threads", "torch")},
 }
 
@@ -47,11 +47,24 @@ def _own_states(monkeypatch, tmp_path):
     monkeypatch.setattr(dispatch_xp.config, "user_file", lambda: tmp_path / "none.toml")
 
 
+def require(name):
+    """Skip a test where a backend can't work, and say why."""
+    from dispatch_xp.backends import get
+    from dispatch_xp.errors import BackendUnavailable
+
+    if reason := get(name).probe().reason:
+        pytest.skip(reason)
+    try:
+        get(name).start()
+    except BackendUnavailable as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture(params=CONFIGURATIONS)
 def configuration(request, monkeypatch):
     """The arguments of ``backend()``, always with ``fallback="raise"``."""
-    if request.param == "torch" and importlib.util.find_spec("torch") is None:
-        pytest.skip("PyTorch is not installed")
+    if request.param in ("torch", "dpnp"):
+        require(request.param)
     _enough_cores(monkeypatch)
     return {**CONFIGURATIONS[request.param], "fallback": "raise"}
 

@@ -26,11 +26,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("backend", ["threads", "torch"])
+@pytest.mark.parametrize("backend", ["threads", "torch", "dpnp"])
 @pytest.mark.parametrize(("operation", "problem"), CASES)
 def test_what_a_backend_has_runs_there(operation, problem, backend):
-    if backend == "torch":
-        pytest.importorskip("torch", reason="PyTorch is not installed")
     if isinstance(function(problem.function), np.ufunc) and PROBLEM:
         pytest.skip(PROBLEM)
     found = backends.get(backend)
@@ -53,10 +51,10 @@ def _refused(how):
     return not how.records or how.records[-1].reason in (Reason.REFUSED, Reason.SHAPE)
 
 
-@pytest.mark.parametrize("backend", ["threads", "torch"])
+@pytest.mark.parametrize("backend", ["threads", "torch", "dpnp"])
 def test_verify_finds_nothing(backend):
-    if backend == "torch":
-        pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not backends.get(backend).probe().available:
+        pytest.skip(backends.get(backend).probe().reason)
     with dispatch_xp.backend(backend, verify=True, fallback="raise"), dispatch_xp.record() as rec:
         for case in CASES:
             _, problem = case.values
