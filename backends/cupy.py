@@ -39,6 +39,7 @@ class CupyBackend(ArrayAPIBackend):
 
     name: ClassVar[str] = "cupy"
     shares_host_memory: ClassVar[bool] = False
+    device_name: ClassVar[str] = "cuda:0"
     modules: ClassVar[tuple[str, ...]] = ("cupy",)
 
     kernels = cupy_kernels.KERNELS
@@ -93,6 +94,18 @@ class CupyBackend(ArrayAPIBackend):
             if call.operation.name.startswith("fft."):
                 self._limit_plans(cupy)
             return super().run(call, arrays)
+
+    def convert(self, value: Any, dtype: np.dtype[Any]) -> Any:
+        """Return an array in another dtype."""
+        with self._device():
+            return value.astype(dtype)
+
+    def all_finite(self, value: Any) -> bool:
+        """Look on the device; waits for it."""
+        if value.dtype.kind not in "fc":
+            return True
+        with self._device() as cupy:
+            return bool(cupy.isfinite(value).all())
 
     def copy_out(self, value: Any) -> npt.NDArray[Any]:
         """Download one result, once it is complete."""

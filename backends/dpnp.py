@@ -34,6 +34,7 @@ class DpnpBackend(ArrayAPIBackend):
 
     name = "dpnp"
     shares_host_memory = False
+    device_name = "sycl:0"
     modules: ClassVar[tuple[str, ...]] = ("dpctl", "dpnp")
     # without LU factors nobody can tell a determinant from one that rounding decides
     kernels: Mapping[str, Kernel] = {

@@ -60,6 +60,9 @@ class Backend(ABC):
     shares_host_memory: ClassVar[bool] = True
     """Whether it computes on NumPy's own memory, so that nothing is copied."""
 
+    device_name: ClassVar[str] = ""
+    """Where its memory is, as the ``device`` of an array: ``"cuda:0"``; empty for the host's."""
+
     modules: ClassVar[tuple[str, ...]] = ()
     """What :meth:`start` imports; a backend whose modules are all loaded costs nothing to start."""
 
@@ -111,6 +114,18 @@ class Backend(ABC):
     def copy_out(self, value: Any) -> npt.NDArray[Any]:
         """Return one result as an ndarray, only when it is complete."""
         return np.asarray(value)
+
+    def dtype_of(self, value: Any) -> np.dtype[Any]:
+        """Return the dtype of one of the backend's own arrays, as NumPy's."""
+        return np.dtype(str(value.dtype).rpartition(".")[2])
+
+    def convert(self, value: Any, dtype: np.dtype[Any]) -> Any:
+        """Return one of the backend's own arrays in another dtype; a new one."""
+        return value.astype(dtype)
+
+    def all_finite(self, value: Any) -> bool:
+        """Return whether no element of one of the backend's own arrays is infinite or NaN."""
+        return all_finite(self.copy_out(value))
 
     def is_finite(self, call: Call, result: npt.NDArray[Any]) -> bool:
         """Whether a result is finite; if not, the reference runs the call again.

@@ -194,6 +194,10 @@ class _TorchDeviceBackend(TorchBackend):
         tensor = _tensor(self.torch, np.ascontiguousarray(array))
         return tensor.to(self.device).to(_torch_dtype(self.torch, dtype))
 
+    def convert(self, value: Any, dtype: np.dtype[Any]) -> Any:
+        """Return a tensor in another dtype."""
+        return value.to(_torch_dtype(self.torch, dtype))
+
     def run(self, call: Call, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run the operation on the device, one at a time, at full precision."""
         if self.torch.get_float32_matmul_precision() != "highest":
@@ -214,6 +218,7 @@ class TorchCudaBackend(_TorchDeviceBackend):
 
     name = "torch-cuda"
     device = "cuda"
+    device_name = "cuda:0"
 
     def _device_problem(self, installed: str) -> str:
         if "+cpu" in installed:
@@ -229,7 +234,9 @@ class TorchCudaBackend(_TorchDeviceBackend):
         if not self.started:
             return None
         free, total = self.torch.cuda.mem_get_info()
-        return Memory(int(free), int(total))
+        # what PyTorch has reserved and not given out is as good as free
+        unused = self.torch.cuda.memory_reserved() - self.torch.cuda.memory_allocated()
+        return Memory(int(free + unused), int(total))
 
     def release(self) -> None:
         """Give PyTorch's cached blocks back to the driver."""
@@ -241,6 +248,7 @@ class TorchMpsBackend(_TorchDeviceBackend):
 
     name = "torch-mps"
     device = "mps"
+    device_name = "mps:0"
 
     def _device_problem(self, installed: str) -> str:
         return "" if sys.platform == "darwin" else "Metal is on macOS only"
@@ -265,6 +273,7 @@ class TorchXpuBackend(_TorchDeviceBackend):
 
     name = "torch-xpu"
     device = "xpu"
+    device_name = "xpu:0"
 
     def _device_problem(self, installed: str) -> str:
         return f"PyTorch {installed} is built for the CPU" if "+cpu" in installed else ""

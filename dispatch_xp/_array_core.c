@@ -15,10 +15,12 @@
 
 typedef struct {
     PyObject_HEAD
-    PyObject *host;
+    PyObject *memory; /* an ndarray; its numbers are not the array's while it is stale */
     PyObject *pin;
+    PyObject *away; /* a dictionary of what is on backends, or NULL */
     PyObject *weakrefs;
     char shared;
+    char stale;
 } core_t;
 
 typedef struct {
@@ -31,6 +33,8 @@ static entry_t entries[ENTRIES];
 static int used = 0;
 /* the class of arrays; a subclass of ours that Python defines */
 static PyTypeObject *array_type = NULL;
+/* a function of Python that brings a stale array's values to the host */
+static PyObject *fetch = NULL;
 
 /* Take over a result of NumPy's: an array, or a scalar where the operands have no axes. */
 static PyObject *
@@ -52,9 +56,8 @@ adopt(PyObject *result)
         Py_DECREF(result);
         return NULL;
     }
-    self->host = result;
-    self->pin = NULL;
-    self->shared = 0;
+    /* the other fields are zero */
+    self->memory = result;
     return (PyObject *)self;
 }
 
@@ -64,11 +67,11 @@ plain(PyObject *x, double limit)
 {
     if (Py_TYPE(x) == array_type) {
         core_t *core = (core_t *)x;
-        if ((core->pin != NULL && core->pin != Py_None) || core->host == NULL ||
-            (double)PyArray_SIZE((PyArrayObject *)core->host) >= limit) {
+        if ((core->pin != NULL && core->pin != Py_None) || core->memory == NULL || core->stale ||
+            (double)PyArray_SIZE((PyArrayObject *)core->memory) >= limit) {
             return NULL;
         }
-        return core->host;
+        return core->memory;
     }
     if (PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) || PyComplex_CheckExact(x)) {
         return x;
@@ -186,11 +189,52 @@ set_limits(PyObject *Py_UNUSED(module), PyObject *values)
 
 /* --- the type */
 
+static PyObject *
+core_get_host(PyObject *object, void *Py_UNUSED(closure))
+{
+    core_t *self = (core_t *)object;
+    if (self->stale) {
+        PyObject *done = PyObject_CallOneArg(fetch, object);
+        if (done == NULL) {
+            return NULL;
+        }
+        Py_DECREF(done);
+    }
+    if (self->memory == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "_host");
+        return NULL;
+    }
+    return Py_NewRef(self->memory);
+}
+
+static int
+core_set_host(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
+{
+    core_t *self = (core_t *)object;
+    if (value == NULL || !PyArray_CheckExact(value)) {
+        PyErr_SetString(PyExc_TypeError, "_host is an ndarray");
+        return -1;
+    }
+    Py_INCREF(value);
+    Py_XSETREF(self->memory, value);
+    self->stale = 0;
+    Py_CLEAR(self->away);
+    return 0;
+}
+
+static PyGetSetDef properties[] = {
+    {"_host", core_get_host, core_set_host,
+     "The values on the host, brought there if need be; set, they are the only ones.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMemberDef members[] = {
-    {"_host", T_OBJECT_EX, offsetof(core_t, host), 0, "the values on the host"},
+    {"_memory", T_OBJECT_EX, offsetof(core_t, memory), 0, "the memory on the host"},
     {"_pin", T_OBJECT, offsetof(core_t, pin), 0, "the device it is pinned to, or None"},
+    {"_away", T_OBJECT, offsetof(core_t, away), 0, "the values on backends by name, or None"},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(core_t, weakrefs), READONLY, NULL},
     {"_shared", T_BOOL, offsetof(core_t, shared), 0, "whether the memory may be another's too"},
+    {"_stale", T_BOOL, offsetof(core_t, stale), 0, "whether the memory has not the values"},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -199,8 +243,9 @@ core_traverse(PyObject *object, visitproc visit, void *arg)
 {
     core_t *self = (core_t *)object;
     Py_VISIT(Py_TYPE(object));
-    Py_VISIT(self->host);
+    Py_VISIT(self->memory);
     Py_VISIT(self->pin);
+    Py_VISIT(self->away);
     return 0;
 }
 
@@ -208,8 +253,9 @@ static int
 core_clear(PyObject *object)
 {
     core_t *self = (core_t *)object;
-    Py_CLEAR(self->host);
+    Py_CLEAR(self->memory);
     Py_CLEAR(self->pin);
+    Py_CLEAR(self->away);
     return 0;
 }
 
@@ -275,6 +321,7 @@ core_compare(PyObject *x, PyObject *y, int how)
 static PyType_Slot core_slots[] = {
     {Py_tp_doc, "The fields of an array, and its operators."},
     {Py_tp_members, members},
+    {Py_tp_getset, properties},
     {Py_tp_traverse, core_traverse},
     {Py_tp_clear, core_clear},
     {Py_tp_dealloc, core_dealloc},
@@ -311,8 +358,9 @@ static PyTypeObject *core_type = NULL;
 static PyObject *
 set_type(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *type, *numbers;
-    if (!PyArg_ParseTuple(args, "O!O!:set_type", &PyType_Type, &type, &PyTuple_Type, &numbers)) {
+    PyObject *type, *numbers, *function;
+    if (!PyArg_ParseTuple(args, "O!O!O:set_type", &PyType_Type, &type, &PyTuple_Type, &numbers,
+                          &function)) {
         return NULL;
     }
     if (!PyType_IsSubtype((PyTypeObject *)type, core_type)) {
@@ -328,6 +376,7 @@ set_type(PyObject *Py_UNUSED(module), PyObject *args)
         }
     }
     array_type = (PyTypeObject *)Py_NewRef(type);
+    fetch = Py_NewRef(function);
     Py_RETURN_NONE;
 }
 
@@ -341,7 +390,8 @@ static PyMethodDef methods[] = {
     {"set_limits", set_limits, METH_O,
      "set_limits(values, /)\n--\n\nSet the sizes from which ours are called, entry by entry."},
     {"set_type", set_type, METH_VARARGS,
-     "set_type(type, entries, /)\n--\n\nSet the class of arrays and the entries of its operators."},
+     "set_type(type, entries, fetch, /)\n--\n\nSet the class of arrays, the entries of its "
+     "operators, and what brings values to the host."},
     {NULL, NULL, 0, NULL},
 };
 

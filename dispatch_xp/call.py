@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dispatch_xp.operations.row import Operation, Shapes, Workload
 
-__all__ = ["Call"]
+if TYPE_CHECKING:
+    from dispatch_xp.residency import Holder
+
+__all__ = ["Call", "Whereabouts"]
+
+Whereabouts = frozenset[str]
 
 # dtype.name is computed by NumPy anew each time
 _NAMES = {char: np.dtype(char).name for char in "?bhilqBHILQfdFD"}
+_ON_HOST = frozenset({""})
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -38,6 +44,9 @@ class Call:
         asked for.
     destination : tuple of ndarray or None
         Where the results have to be written, if the caller has the memory already.
+    owners : tuple
+        Per argument the :class:`~dispatch_xp.Array` whose values it has, or None; empty if there is
+        none. Of a stale one the argument has shape and dtype, not the numbers.
     """
 
     operation: Operation
@@ -46,6 +55,8 @@ class Call:
     options: Mapping[str, Any] = field(default_factory=lambda: _NO_OPTIONS)
     arrays: tuple[npt.NDArray[Any], ...] = ()
     destination: tuple[npt.NDArray[Any], ...] | None = None
+    owners: tuple[Holder | None, ...] = ()
+    _whereabouts: tuple[Whereabouts, ...] | None = field(init=False, default=None)
     _workload: Workload | None = field(init=False, default=None)
 
     @property
@@ -57,6 +68,29 @@ class Call:
             object.__setattr__(self, "_workload", workload)
             return workload
         return self._workload
+
+    @property
+    def whereabouts(self) -> tuple[Whereabouts, ...]:
+        """Where the arguments are, when first asked: per argument the backends, and the host.
+
+        The host is named by an empty string. Empty if all arguments are there and nowhere else.
+        """
+        if self._whereabouts is None:
+            found = tuple(_whereabouts(owner) for owner in self.owners)
+            object.__setattr__(self, "_whereabouts", found)
+            return found
+        return self._whereabouts
+
+    def missing(self, backend: str) -> tuple[int, int]:
+        """Return the bytes of the arguments that are not on a backend, and how many they are."""
+        if not self.owners:
+            return self.workload.bytes_in, len(self.shapes)
+        missing = [
+            array.nbytes
+            for array, where in zip(self.arrays, self.whereabouts, strict=True)
+            if backend not in where
+        ]
+        return sum(missing), len(missing)
 
     @property
     def layout(self) -> str:
@@ -77,3 +111,9 @@ class Call:
             self.shapes,
             tuple(self.options.items()),
         )
+
+
+def _whereabouts(owner: Holder | None) -> Whereabouts:
+    if owner is None or owner._away is None:
+        return _ON_HOST
+    return frozenset(owner._away) if owner._stale else _ON_HOST | frozenset(owner._away)

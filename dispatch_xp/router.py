@@ -23,24 +23,22 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dispatch_xp import process
-from dispatch_xp.backends.interface import Backend
+from dispatch_xp.backends.interface import Backend, Memory
 from dispatch_xp.call import Call
 from dispatch_xp.decision import REFERENCE, Decision, stay
 from dispatch_xp.errors import BackendError, BackendUnavailable, BackendWarning, Unsupported
 from dispatch_xp.execution import Phase, execute
 from dispatch_xp.finite import all_finite
-from dispatch_xp.functions.function import Function, Request
+from dispatch_xp.functions.function import Function, Request, Results
 from dispatch_xp.levels import LEVELS
 from dispatch_xp.reasons import Reason
+from dispatch_xp.residency import LEDGER, Resident
 from dispatch_xp.state import CURRENT, QUIET, State
 from dispatch_xp.verify import compare
 
 __all__ = ["Outcome", "consider", "decide", "run"]
-
-Results = tuple[npt.NDArray[Any], ...]
 
 
 class Outcome:
@@ -223,9 +221,25 @@ def decide(state: State, call: Call) -> tuple[Decision, Backend | None]:
     if decision.backend == REFERENCE:
         return decision, None
     backend = next(b for b in candidates if b.name == decision.backend)
-    if call.operation.finite and not all(all_finite(a) for a in call.arrays):
+    if call.operation.finite and not _is_finite(call):
         return stay(Reason.NON_FINITE_INPUT), None
     return decision, backend
+
+
+def _is_finite(call: Call) -> bool:
+    """Whether all arguments are finite, looked at where they are."""
+    if not call.owners:
+        return all(all_finite(a) for a in call.arrays)
+    for array, owner in zip(call.arrays, call.owners, strict=True):
+        if owner is None or not owner._stale:
+            finite = all_finite(array)
+        else:
+            assert owner._away is not None
+            resident = next(iter(owner._away.values()))
+            finite = resident.backend.all_finite(resident.value)
+        if not finite:
+            return False
+    return True
 
 
 def _candidates(
@@ -263,16 +277,39 @@ def _lacks_memory(state: State, backend: Backend, call: Call) -> str:
     memory = backend.memory()
     if memory is None:
         return ""
-    # arguments, results, and a workspace as large as both
-    needed = 2 * (call.workload.bytes_in + call.workload.bytes_out)
-    reserve = LEVELS[state.settings.level].memory_free * memory.total
-    room = memory.free - reserve
-    limit = state.settings.limits.device_memory
-    if limit is not None:
-        room = min(room, limit - (memory.total - memory.free))
+    # what arrays hold there can be given back
+    room = _room(state, backend, memory) + LEDGER.used(backend.name)
+    needed = _needed(backend, call)
     if needed <= room:
         return ""
     return f"needs {needed / 1e6:.0f} MB, {max(room, 0) / 1e6:.0f} MB may be used"
+
+
+def _needed(backend: Backend, call: Call) -> int:
+    """Return the bytes of arguments that aren't there, results, and a workspace as large."""
+    missing, _ = call.missing(backend.name)
+    return 2 * (missing + call.workload.bytes_out)
+
+
+def _room(state: State, backend: Backend, memory: Memory) -> float:
+    """Return the bytes that may be used besides what arrays hold."""
+    room = memory.free - LEVELS[state.settings.level].memory_free * memory.total
+    limit = state.settings.limits.device_memory
+    return room if limit is None else min(room, limit - LEDGER.used(backend.name))
+
+
+def _make_room(state: State, backend: Backend, call: Call) -> None:
+    """Give back what arrays hold on the device, where the call needs the memory."""
+    memory = None if backend.shares_host_memory else backend.memory()
+    if memory is None or not LEDGER.used(backend.name):
+        return
+    for owner in call.owners:
+        resident = None if owner is None else (owner._away or {}).get(backend.name)
+        if resident is not None:
+            LEDGER.touch(resident)
+    lacking = _needed(backend, call) - _room(state, backend, memory)
+    if lacking > 0:
+        LEDGER.give_back(backend.name, int(lacking))
 
 
 def _flags_are_quiet() -> bool:
@@ -288,13 +325,14 @@ def run(state: State, backend: Backend, call: Call, function: str) -> Results | 
 
     Returns
     -------
-    tuple of ndarray or Decision
+    tuple of ndarray or Resident, or Decision
         The results, or why the reference has to run the call.
     """
     phase = Phase()
     try:
         if not backend.started:
             backend.start()
+        _make_room(state, backend, call)
         results = _with_second_try(backend, call, phase)
     except Unsupported as refusal:
         if refusal.reason is Reason.NON_FINITE_RESULT:
@@ -311,7 +349,10 @@ def run(state: State, backend: Backend, call: Call, function: str) -> Results | 
         state.health.failed(backend.name, call)
         detail = f"{phase.name}: {type(error).__name__}: {error}"
         return _failed(state, backend, function, detail, error)
-    if not all(backend.is_finite(call, x) for x in results):
+    if not all(
+        x.backend.all_finite(x.value) if isinstance(x, Resident) else backend.is_finite(call, x)
+        for x in results
+    ):
         state.health.wasted(backend.name, call)
         return stay(Reason.NON_FINITE_RESULT, backend.name)
     if call.destination is not None and not backend.shares_host_memory:
@@ -329,6 +370,7 @@ def _with_second_try(backend: Backend, call: Call, phase: Phase) -> Results:
     except Exception as error:
         if not _is_out_of_memory(error):
             raise
+        LEDGER.give_back(backend.name, LEDGER.used(backend.name))
         backend.release()
     return execute(backend, call, phase)
 

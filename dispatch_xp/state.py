@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dispatch_xp import residency
 from dispatch_xp.decision import Standing
 from dispatch_xp.functions import FUNCTIONS
 from dispatch_xp.functions.function import Function
@@ -63,6 +64,8 @@ class State:
         as a :class:`~dispatch_xp.call.Call`.
     standing : dict
         Decisions to stay that stand for a while, by what the doors see of a call.
+    remote : bool
+        Whether a backend has memory of its own, so that an array may stay there.
     """
 
     settings: Settings
@@ -72,10 +75,15 @@ class State:
     health: Health = field(default_factory=Health)
     limits: dict[str, float] = field(init=False)
     standing: dict[object, Standing] = field(init=False, default_factory=dict)
+    remote: bool = field(init=False)
     _having: dict[str, tuple[Backend, ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", _Limits(self._function_limit))
+        remote = any(not backend.shares_host_memory for backend in self.backends)
+        object.__setattr__(self, "remote", remote)
+        if remote:
+            residency.ACTIVE[0] = True
 
     def having(self, operation: str) -> tuple[Backend, ...]:
         """Return the available backends that have an operation."""

@@ -137,6 +137,7 @@ class CostModelPolicy(Policy):
             work.bytes_in,
             work.bytes_out,
             len(call.shapes),
+            call.whereabouts,
             *candidates,
         )
         weighed = known.get(what)
@@ -256,14 +257,40 @@ class CostModelPolicy(Policy):
             return None
         work = call.workload
         run = curve.seconds(work.work, work.flops) * self._correction(key, backend)
-        figures = self._figures(backend)
-        copy_in = copy_out = 0.0
-        if figures.copy_in is not None:
-            copy_in = figures.copy_in.seconds(work.bytes_in, len(call.shapes))
-        if figures.copy_out is not None:
-            results = len(call.operation.outputs(call.shapes, call.options))
-            copy_out = figures.copy_out.seconds(work.bytes_out, results)
+        copy_in = self._copy_in(call, backend)
+        copy_out = self._copy_out(call, backend)
         return Prediction(run=run, copy_in=copy_in, copy_out=copy_out)
+
+    def _copy_in(self, call: Call, backend: str) -> float:
+        """Return what it takes to bring there the arguments that are elsewhere."""
+        seconds = 0.0
+        figures = self._figures(backend)
+        if figures.copy_in is not None:
+            nbytes, count = call.missing(backend)
+            seconds = figures.copy_in.seconds(nbytes, count) if count else 0.0
+        for array, where in zip(call.arrays, call.whereabouts, strict=False):
+            # from one device to another, or for the reference, by way of the host
+            if backend not in where and "" not in where:
+                source = self._figures(next(iter(where))).copy_out
+                seconds += source.seconds(array.nbytes) if source is not None else 0.0
+        return seconds
+
+    def _copy_out(self, call: Call, backend: str) -> float:
+        """Return what it takes to bring the results back.
+
+        Those of an `Array` stay, and who looks at them is not known. Where the arguments are there
+        already, the result is taken for one more step of a chain and not charged; where none is,
+        for a call by itself.
+        """
+        figures = self._figures(backend)
+        if figures.copy_out is None:
+            return 0.0
+        results = len(call.operation.outputs(call.shapes, call.options))
+        seconds = figures.copy_out.seconds(call.workload.bytes_out, results)
+        if call.owners:
+            nbytes, _ = call.missing(backend)
+            seconds *= nbytes / max(call.workload.bytes_in, 1)
+        return seconds
 
     def _correction(self, key: _Key, backend: str) -> float:
         """Return the factor by which calls take longer than was measured.
@@ -350,10 +377,10 @@ class CostModelPolicy(Policy):
             return
         work = call.workload
         predicted = curve.seconds(work.work, work.flops)
-        figures = self._figures(backend)
-        if figures.copy_in is not None and figures.copy_out is not None:
-            predicted += figures.copy_in.seconds(work.bytes_in, len(call.shapes))
-            predicted += figures.copy_out.seconds(work.bytes_out)
+        if backend != REFERENCE:
+            predicted += self._copy_in(call, backend)
+            if not call.owners:
+                predicted += self._copy_out(call, backend)
         with self._lock:
             ratios = self._ratios.setdefault((key, backend), deque(maxlen=_OBSERVATIONS))
             ratios.append(seconds / predicted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import pytest
 
@@ -25,3 +26,26 @@ def _no_door_left():
 
     INSTALLATION.uninstall()
     assert ACTIVE == [0], "a context is still active"
+
+
+@pytest.fixture(scope="session")
+def started() -> Callable[[str], object]:
+    """Return a function that starts a backend by its name, or skips the test with the reason."""
+    from dispatch_xp import backends
+    from dispatch_xp.errors import BackendUnavailable, PluginError
+
+    reasons: dict[str, str] = {}
+
+    def start(name: str) -> object:
+        if name not in reasons:
+            try:
+                reasons[name] = backends.get(name).probe().reason
+                if not reasons[name]:
+                    backends.get(name).start()
+            except (BackendUnavailable, PluginError) as error:
+                reasons[name] = str(error)
+        if reasons[name]:
+            pytest.skip(f"{name}: {reasons[name]}")
+        return backends.get(name)
+
+    return start

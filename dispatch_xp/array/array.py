@@ -13,9 +13,11 @@ import numpy.typing as npt
 from dispatch_xp.array import device as devices
 from dispatch_xp.array.core import core
 from dispatch_xp.array.elementwise import BINARY, UNARY, Elementwise
-from dispatch_xp.array.routed import LIMITS, pinned, routed
+from dispatch_xp.array.placed import call, place
+from dispatch_xp.array.routed import LIMITS, Routed, pinned, routed
+from dispatch_xp.residency import ACTIVE, Resident, fetch, hold
 
-__all__ = ["Array", "host", "pin_of", "unwrap", "view", "wrap"]
+__all__ = ["Array", "host", "pin_of", "placed", "same", "share", "taken", "unwrap", "view", "wrap"]
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _SCALARS = (int, float, complex, bool)
@@ -59,7 +61,7 @@ class Array(core.Core):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The data type."""
-        return self._host.dtype
+        return self._memory.dtype
 
     @property
     def device(self) -> str:
@@ -69,17 +71,17 @@ class Array(core.Core):
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return self._host.ndim
+        return self._memory.ndim
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The length of every axis."""
-        return self._host.shape
+        return self._memory.shape
 
     @property
     def size(self) -> int:
         """The number of elements."""
-        return self._host.size
+        return self._memory.size
 
     @property
     def T(self) -> Array:
@@ -107,15 +109,22 @@ class Array(core.Core):
         return dispatch_xp
 
     def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> npt.NDArray[Any]:
-        """Return an ndarray; of the same memory unless a copy or another dtype is asked for."""
-        result = np.array(self._host, dtype=dtype, copy=copy)
+        """Return an ndarray; of the same memory unless a copy or another dtype is asked for.
+
+        What is on a device too is copied, unless ``copy=False`` forbids that: nothing would tell
+        the device of a write.
+        """
+        values = self._host
+        if copy is None and self._away is not None:
+            copy = True
+        result = np.array(values, dtype=dtype, copy=copy)
         if not copy:
-            self._shared = True
+            self._lend()
         return result
 
     def __buffer__(self, flags: int, /) -> memoryview:
         """Return the buffer of the values on the host."""
-        self._shared = True
+        self._lend()
         return memoryview(self._host)  # type: ignore[arg-type]
 
     def __dlpack__(
@@ -127,15 +136,19 @@ class Array(core.Core):
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Export the values by DLPack, without a copy if that is possible."""
-        self._shared = True
-        return self._host.__dlpack__(
+        """Export the values on the host by DLPack, without a copy if that is possible."""
+        values = self._host
+        if copy is None and self._away is not None:
+            copy = True
+        if not copy:
+            self._lend()
+        return values.__dlpack__(
             stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 
     def __dlpack_device__(self, /) -> tuple[Any, int]:
         """Return the device type and number in DLPack's terms."""
-        return self._host.__dlpack_device__()
+        return self._memory.__dlpack_device__()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
         """Run a ufunc of NumPy: the result is an `Array`, or what `out` names."""
@@ -197,11 +210,14 @@ class Array(core.Core):
         for x in out if isinstance(out, tuple) else (out,):
             if isinstance(x, Array):
                 x._own()
-        given = unwrap(args)
-        named = unwrap(kwargs)
         pin = pin_of((args, kwargs))
-        with pinned(pin):
-            result = routed(function)(*given, **named)
+        entry = routed(function)
+        away = (ACTIVE[0] or pin is not None) and pin != devices.CPU
+        if away and out is None and isinstance(entry, Routed):
+            result = call(entry, args, kwargs, pin)
+        else:
+            with pinned(pin):
+                result = entry(*unwrap(args), **unwrap(kwargs))
         if isinstance(out, Array):
             return out
         if isinstance(out, tuple) and any(isinstance(x, Array) for x in out):
@@ -218,28 +234,36 @@ class Array(core.Core):
         """
         if stream is not None:
             raise ValueError(f"stream={stream!r}: the devices here have no streams")
-        result = view(self, self._host)
         name = devices.checked(device)
-        result._pin = None if name == devices.AUTO else name
-        return result
+        if name == devices.CPU and self._away is not None:
+            return wrap(self._host.copy(), name)
+        return placed(same(self), name)
+
+    @property
+    def residency(self) -> tuple[str, ...]:
+        """The devices where the current values are; on the host, that is ``"cpu"``."""
+        away = [resident.backend.device_name for resident in (self._away or {}).values()]
+        return tuple(away if self._stale else (devices.CPU, *away))
 
     # --- indexing
 
     def __getitem__(self, key: Any, /) -> Array:
         """Return a part; later writes to it or to this array are not seen by the other."""
+        pin = devices.common(self._pin, pin_of(key))
         part = self._host[unwrap(key)]
         if type(part) is np.ndarray:
-            return view(self, part) if part.base is not None else wrap(part, self._pin)
+            return view(self, part) if part.base is not None else wrap(part, pin)
         return wrap(np.asarray(part), self._pin)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """Write a part of this array, and of no other."""
+        pin_of((self, key, value))
         given = unwrap(value)
         self._own()
         self._host[unwrap(key)] = given
 
     def __len__(self) -> int:
-        return len(self._host)
+        return len(self._memory)
 
     def __iter__(self) -> Any:
         if self.ndim == 0:
@@ -250,10 +274,26 @@ class Array(core.Core):
         return unwrap(value) in self._host
 
     def _own(self) -> None:
-        """Make the memory this array's alone, and writeable."""
-        if self._shared or not self._host.flags.writeable:
-            self._host = self._host.copy()
+        """Make the memory this array's alone, writeable, and the only place of its values."""
+        values = self._host
+        if self._shared or not values.flags.writeable:
+            self._host = values.copy()
             self._shared = False
+        else:
+            self._away = None
+
+    def _lend(self) -> None:
+        """Let somebody else see the memory, who may write it."""
+        self._host = self._host
+        self._shared = True
+
+    def _become(self, result: Array) -> None:
+        """Take the values of an array that nobody else has."""
+        away, stale = result._away, result._stale
+        self._host, self._shared = result._memory, result._shared
+        for resident in (away or {}).values():
+            hold(self, resident)
+        self._stale = stale
 
     # --- conversion to Python's own types
 
@@ -273,8 +313,11 @@ class Array(core.Core):
         return operator.index(self._host)
 
     def __repr__(self) -> str:
+        where = f"device={self.device!r}"
+        if self._away is not None:
+            where += f", residency={self.residency}"
         text = repr(self._host).removeprefix("array(").removesuffix(")")
-        return f"Array({text}, device={self.device!r})"
+        return f"Array({text}, {where})"
 
     def __str__(self) -> str:
         return str(self._host)
@@ -285,13 +328,13 @@ class Array(core.Core):
     __hash__ = None  # type: ignore[assignment]
 
     def __copy__(self) -> Array:
-        return view(self, self._host)
+        return same(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Array:
         return wrap(self._host.copy(), self._pin)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return wrap, (self._host, self._pin)
+        return restored, (self._host, self._pin)
 
     # --- operators; the others are in the core
 
@@ -344,8 +387,51 @@ def wrap(values: npt.NDArray[Any], pin: str | None = None) -> Array:
     return array
 
 
+def restored(values: npt.NDArray[Any], pin: str | None) -> Array:
+    """Return a pickled array; it is free again where its device is not."""
+    try:
+        devices.checked(pin)
+    except ValueError:
+        pin = None
+    return wrap(values, pin)
+
+
+def taken(result: Any, pin: str | None = None) -> Array:
+    """Return an array of a result that nobody else has: an ndarray, a scalar, or on a device."""
+    if type(result) is np.ndarray:
+        return wrap(result, pin)
+    if type(result) is not Resident:
+        return wrap(np.asarray(result), pin)
+    # memory that is never touched until somebody looks at the numbers costs an address
+    array = wrap(np.empty(result.shape, result.dtype), pin)
+    hold(array, result)
+    array._stale = True
+    return array
+
+
+def placed(array: Array, device: str | None) -> Array:
+    """Return the array itself, pinned to a device that :func:`devices.checked` knows."""
+    array._pin = None if device == devices.AUTO else device
+    if device not in (None, devices.AUTO, devices.CPU):
+        place(array, device)
+    return array
+
+
+def same(source: Array) -> Array:
+    """Return another array of the same values, where they are."""
+    if source._away is None:
+        return view(source, source._host)
+    array = wrap(np.empty(source.shape, source.dtype), source._pin)
+    for resident in source._away.values():
+        hold(array, resident)
+    array._stale = True
+    return array
+
+
 def view(source: Array, values: npt.NDArray[Any]) -> Array:
     """Return an array over (a part of) another's memory; the first of both to write copies."""
+    if source._away is not None:
+        return wrap(values.copy(), source._pin)
     source._shared = True
     array = wrap(values, source._pin)
     array._shared = True
@@ -379,27 +465,34 @@ def unwrap(value: Any) -> Any:
 
 
 def pin_of(value: Any) -> str | None:
-    """Return the device that an `Array` in a value, its lists and dictionaries, is pinned to."""
+    """Return the device that every `Array` in a value, its lists and dictionaries, is pinned to.
+
+    Raises
+    ------
+    ValueError
+        If there are several.
+    """
     if type(value) is Array:
         return value._pin
     if isinstance(value, dict):
         value = tuple(value.values())
+    pin = None
     if isinstance(value, (tuple, list)):
         for x in value:
-            pin = pin_of(x)
-            if pin is not None:
-                return pin
-    return None
+            pin = devices.common(pin, pin_of(x))
+    return pin
 
 
 def _wrapped(value: Any, pin: str | None = None, sources: Any = ()) -> Any:
     """Return a result of NumPy with ndarrays and NumPy's scalars as `Array`."""
+    if type(value) is Resident:
+        return taken(value, pin)
     if type(value) is np.ndarray or isinstance(value, np.generic):
         values = np.asarray(value)
         array = wrap(values, pin)
         if values.base is not None or not values.flags.writeable:
             array._shared = True
-        _share(sources, values)
+        share(sources, array)
         return array
     if isinstance(value, tuple) and hasattr(value, "_make"):
         return type(value)(*(_wrapped(x, pin, sources) for x in value))
@@ -408,16 +501,19 @@ def _wrapped(value: Any, pin: str | None = None, sources: Any = ()) -> Any:
     return value
 
 
-def _share(sources: Any, values: npt.NDArray[Any]) -> None:
+def share(sources: Any, array: Array) -> None:
     """Note on every `Array` among the sources whose memory a result may look at that it does."""
     if isinstance(sources, Array):
-        if np.may_share_memory(sources._host, values):
-            sources._shared = True
+        if np.may_share_memory(sources._memory, array._memory):
+            if sources._away is not None:
+                array._host, array._shared = array._memory.copy(), False
+            else:
+                sources._shared = array._shared = True
     elif isinstance(sources, (tuple, list)):
         for x in sources:
-            _share(x, values)
+            share(x, array)
     elif isinstance(sources, dict):
-        _share(tuple(sources.values()), values)
+        share(tuple(sources.values()), array)
 
 
 def _is_known(x: Any) -> bool:
@@ -425,20 +521,24 @@ def _is_known(x: Any) -> bool:
 
 
 def _unary(entry: Elementwise, x: Array) -> Array:
-    if x._pin is not None:
+    if x._pin == devices.CPU:
         return wrap(np.asarray(entry.on_host(x._host)), x._pin)
+    if ACTIVE[0] or x._pin is not None:
+        return taken(_placed(entry, (x,), x._pin), x._pin)
     if LIMITS.configured is None:
         LIMITS.read()
-    result = entry(x._host)
-    return wrap(result if type(result) is np.ndarray else np.asarray(result))
+    return taken(entry(x._host))
 
 
 def _pair(entry: Elementwise, a: Any, b: Any, pin: str | None) -> Array:
-    """Call with two operands, at least one an ndarray."""
-    if pin is not None:
-        return wrap(np.asarray(entry.on_host(a, b)), pin)
+    """Call with two operands, at least one an `Array` or an ndarray."""
+    if pin == devices.CPU:
+        return wrap(np.asarray(entry.on_host(_values(a), _values(b))), pin)
+    if ACTIVE[0] or pin is not None:
+        return taken(_placed(entry, (a, b), pin), pin)
     if LIMITS.configured is None:
         LIMITS.read()  # from now on the core knows what is small
+    a, b = _values(a), _values(b)
     outcome = entry.handle(a, b)
     if outcome is None:
         result = entry.reference(a, b)
@@ -446,21 +546,34 @@ def _pair(entry: Elementwise, a: Any, b: Any, pin: str | None) -> Array:
             result = entry.correct(result, a, b)
     else:
         result = entry.finished(outcome, a, b)
-    return wrap(result if type(result) is np.ndarray else np.asarray(result))
+    return taken(result)
+
+
+def _placed(entry: Elementwise, operands: tuple[Any, ...], pin: str | None) -> Any:
+    result = call(entry, operands, {}, pin)
+    if entry.correct is None or result.dtype.kind not in entry.kinds:
+        return result
+    if type(result) is Resident:
+        result = result.on_host()
+    return entry.correct(result, *(_values(x) for x in operands))
+
+
+def _values(x: Any) -> Any:
+    return x._host if type(x) is Array else x
 
 
 def _binary(entry: Elementwise, x: Array, other: Any) -> Array:
     kind = type(other)
     if kind is Array:
-        return _pair(entry, x._host, other._host, x._pin or other._pin)
+        return _pair(entry, x, other, devices.common(x._pin, other._pin))
     if kind in _SCALARS or isinstance(other, (np.ndarray, np.generic)):
-        return _pair(entry, x._host, other, x._pin)
+        return _pair(entry, x, other, x._pin)
     return NotImplemented  # type: ignore[no-any-return]
 
 
 def _reflected(entry: Elementwise, x: Array, other: Any) -> Array:
     if type(other) in _SCALARS or isinstance(other, (np.ndarray, np.generic)):
-        return _pair(entry, other, x._host, x._pin)
+        return _pair(entry, other, x, x._pin)
     return NotImplemented  # type: ignore[no-any-return]
 
 
@@ -469,39 +582,41 @@ def _in_place(entry: Elementwise, x: Array, other: Any) -> Array:
     result = _binary(entry, x, other)
     if result is NotImplemented:
         return result  # type: ignore[no-any-return]
-    values = result._host
-    if values.shape != x.shape:
-        raise ValueError(f"the result has shape {values.shape}, and {x.shape} is to be changed")
-    if values.dtype != x.dtype:
-        if not np.can_cast(values.dtype, x.dtype, "same_kind"):
-            raise TypeError(f"a result of {values.dtype} can't be stored in an array of {x.dtype}")
-        values = values.astype(x.dtype)
-    x._host, x._shared = values, False
+    if result.shape != x.shape:
+        raise ValueError(f"the result has shape {result.shape}, and {x.shape} is to be changed")
+    if result.dtype != x.dtype:
+        if not np.can_cast(result.dtype, x.dtype, "same_kind"):
+            raise TypeError(f"a result of {result.dtype} can't be stored in an array of {x.dtype}")
+        result = wrap(result._host.astype(x.dtype))
+    x._become(result)
     return x
+
+
+def _operand(x: Any) -> Any:
+    return x if type(x) is Array else host(x)
 
 
 def _operator(entry: Elementwise) -> Callable[[Any, Any], Any]:
     """Return what a binary operator calls where the core leaves it to Python."""
 
-    def call(x: Any, y: Any) -> Any:
+    def function(x: Any, y: Any) -> Any:
         return _binary(entry, x, y) if type(x) is Array else _reflected(entry, y, x)
 
-    return call
+    return function
 
 
 def _function_of_one(entry: Elementwise) -> Callable[[Any], Array]:
-    def call(x: Any) -> Array:
+    def function(x: Any) -> Array:
         return _unary(entry, x if type(x) is Array else wrap(np.asarray(host(x))))
 
-    return call
+    return function
 
 
 def _function_of_two(entry: Elementwise) -> Callable[[Any, Any], Array]:
-    def call(x1: Any, x2: Any) -> Array:
-        pin = next((x._pin for x in (x1, x2) if type(x) is Array and x._pin), None)
-        return _pair(entry, host(x1), host(x2), pin)
+    def function(x1: Any, x2: Any) -> Array:
+        return _pair(entry, _operand(x1), _operand(x2), pin_of((x1, x2)))
 
-    return call
+    return function
 
 
 for _entry in UNARY.values():
@@ -548,6 +663,7 @@ core.set_type(
         ),
         *(UNARY[name].number for name in ("negative", "positive", "abs", "bitwise_invert")),
     ),
+    fetch,
 )
 
 _PLAIN = frozenset({Array, np.ndarray, *_SCALARS})

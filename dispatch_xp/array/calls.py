@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_xp.array.array import Array, pin_of, unwrap, wrap
+from dispatch_xp.array.array import Array, pin_of, share, taken, unwrap, wrap
+from dispatch_xp.array.device import CPU
+from dispatch_xp.array.placed import call
 from dispatch_xp.array.routed import Routed, pinned
+from dispatch_xp.residency import ACTIVE
 
 __all__ = ["apply", "apply_each", "plain", "plain_each"]
 
@@ -29,23 +32,24 @@ def apply(entry: Routed, x: Any, *arguments: Any, **options: Any) -> Array:
     -------
     Array
     """
-    if type(x) is Array and x._pin is None and not arguments:
-        result = entry(x._host, **options)
-        return wrap(result if type(result) is np.ndarray else np.asarray(result))
+    if type(x) is Array and x._pin is None and not arguments and not ACTIVE[0]:
+        return taken(entry(x._host, **options))
     pin = pin_of((x, arguments))
-    return wrap(np.asarray(_called(entry, pin, x, arguments, options)), pin)
+    return taken(_called(entry, pin, x, arguments, options), pin)
 
 
 def apply_each(entry: Routed, x: Any, *arguments: Any, **options: Any) -> tuple[Array, ...]:
     """Call a routed function of several results; as :func:`apply`."""
     pin = pin_of((x, arguments))
     results = _called(entry, pin, x, arguments, options)
-    return tuple(wrap(np.asarray(result), pin) for result in results)
+    return tuple(taken(result, pin) for result in results)
 
 
 def _called(
     entry: Routed, pin: str | None, x: Any, arguments: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
+    if pin != CPU and (ACTIVE[0] or pin is not None):
+        return call(entry, (x if type(x) is Array else _array(x), *arguments), options, pin)
     with pinned(pin):
         return entry(_array(x), *(unwrap(a) for a in arguments), **options)
 
@@ -71,11 +75,9 @@ def plain_each(
 def _looking(x: Any, result: Any, pin: str | None) -> Array:
     """Return an array over memory that may be `x`'s."""
     array = wrap(result, pin)
-    for source in x if isinstance(x, (tuple, list)) else (x,):
-        if type(source) is Array and np.may_share_memory(result, source._host):
-            source._shared = array._shared = True
+    share(x, array)
     # rows that are repeated in memory, and what else can't be written by itself
-    array._shared |= result.base is not None
+    array._shared |= array._memory.base is not None
     return array
 
 

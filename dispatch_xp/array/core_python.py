@@ -11,6 +11,7 @@ __all__ = ["Core", "add_entry", "binary", "set_limits", "set_type", "unary"]
 
 _slow: list[Callable[..., Any]] = []
 _operators: list[int] = []
+_fetch: list[Callable[[Any], None]] = []
 
 # in the order of set_type: the binary ones that have a reflected form, the comparisons, the unary
 _BINARY = (
@@ -24,13 +25,28 @@ _UNARY = ("neg", "pos", "abs", "invert")
 class Core:
     """The fields of an array, and its operators."""
 
-    __slots__ = ("__weakref__", "_host", "_pin", "_shared")
+    __slots__ = ("__weakref__", "_away", "_memory", "_pin", "_shared", "_stale")
 
-    _host: npt.NDArray[Any]
+    _away: dict[str, Any] | None
+    _memory: npt.NDArray[Any]
     _pin: str | None
     _shared: bool
+    _stale: bool
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def _host(self) -> npt.NDArray[Any]:
+        """The values on the host, brought there if need be; set, they are the only ones."""
+        if self._stale:
+            _fetch[0](self)
+        return self._memory
+
+    @_host.setter
+    def _host(self, values: npt.NDArray[Any]) -> None:
+        self._memory = values
+        self._stale = False
+        self._away = None
 
 
 def _install() -> None:
@@ -74,6 +90,7 @@ def set_limits(values: npt.NDArray[Any], /) -> None:
     """Set the sizes from which ours are called: here they always are."""
 
 
-def set_type(type: type[Core], entries: tuple[int, ...], /) -> None:
-    """Set the class of arrays and the entries of its operators."""
+def set_type(type: type[Core], entries: tuple[int, ...], fetch: Callable[[Any], None], /) -> None:
+    """Set the class of arrays, the entries of its operators, and what brings values to the host."""
     _operators[:] = entries
+    _fetch[:] = [fetch]

@@ -27,6 +27,8 @@ class Elementwise(Routed):
         Of NumPy's function.
     correct : callable, optional
         Applied to the result of whichever backend.
+    kinds : str
+        The ``dtype.kind`` letters of results that it is applied to.
 
     Attributes
     ----------
@@ -34,12 +36,13 @@ class Elementwise(Routed):
         Of the core's entry for the namespace's function.
     """
 
-    __slots__ = ("correct", "number", "path")
+    __slots__ = ("correct", "kinds", "number", "path")
 
-    def __init__(self, path: str, correct: Correct | None = None) -> None:
+    def __init__(self, path: str, correct: Correct | None = None, kinds: str = "") -> None:
         super().__init__(path)
         self.path = path
         self.correct = correct
+        self.kinds = kinds
         self.number = -1
 
     def register(self, slow: Callable[..., Any]) -> int:
@@ -104,10 +107,15 @@ def _tanh(result: Any, x: Any) -> Any:
     return np.where(np.isinf(np.real(x)) & np.isfinite(np.imag(x)), limit, result)
 
 
-_CORRECT: dict[str, Correct] = {"expm1": _expm1, "floor_divide": _floor_divide, "tanh": _tanh}
+# which results are corrected, by `dtype.kind`
+_CORRECT: dict[str, tuple[Correct, str]] = {
+    "expm1": (_expm1, "c"),
+    "floor_divide": (_floor_divide, "f"),
+    "tanh": (_tanh, "c"),
+}
 
 UNARY = {
-    name: Elementwise(f"numpy.{path}", _CORRECT.get(name))
+    name: Elementwise(f"numpy.{path}", *_CORRECT.get(name, ()))
     for name, path in {
         "abs": "absolute",
         "acos": "arccos",
@@ -150,7 +158,7 @@ UNARY = {
 """By the standard's names; ``rint`` besides, of which ``round`` is made."""
 
 BINARY = {
-    name: Elementwise(f"numpy.{path}", _CORRECT.get(name))
+    name: Elementwise(f"numpy.{path}", *_CORRECT.get(name, ()))
     for name, path in {
         "add": "add",
         "atan2": "arctan2",

@@ -98,18 +98,21 @@ class Routed:
 
     Attributes
     ----------
+    function : Function
+        Its row in the table of functions.
     handle : callable
         What a door calls first.
     reference : callable
         The function itself.
     """
 
-    __slots__ = ("handle", "reference")
+    __slots__ = ("function", "handle", "reference")
 
     def __init__(self, path: str) -> None:
         module, _, name = path.rpartition(".")
         self.reference: Any = getattr(import_module(module), name)
-        self.handle = handler(FUNCTIONS[path], configured)
+        self.function = FUNCTIONS[path]
+        self.handle = handler(self.function, configured)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it with ndarrays; what comes back is what NumPy returns."""

@@ -11,7 +11,7 @@ from dispatch_xp.functions.function import Function
 from dispatch_xp.router import Outcome, consider
 from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
 
-__all__ = ["Handler", "handler"]
+__all__ = ["Handler", "considered", "handler"]
 
 _REMEMBERED = 4096
 _WITH_TUPLES = frozenset({"scipy.linalg.lu_solve", "scipy.linalg.cho_solve"})
@@ -64,25 +64,47 @@ def handler(function: Function, fallback: Callable[[], State] | None = None) -> 
             else:
                 if limit > 0.0 and not (tuples and _within(args, kwargs) >= limit):
                     return None
-        if state.recorder is not None:
-            return consider(state, function, args, kwargs)
-        try:
-            seen = state.standing.get(key := _key(path, args, kwargs))
-        except TypeError:  # a list, which may hold anything
-            return consider(state, function, args, kwargs)
-        if seen is not None and seen.left > 0:
-            seen.left -= 1
-            return None
-        outcome = consider(state, function, args, kwargs)
-        standing = outcome.decision.standing
-        if standing is not None and not outcome.done:
-            standing.begin()
-            if len(state.standing) >= _REMEMBERED:
-                state.standing.clear()
-            state.standing[key] = standing
-        return outcome
+        return considered(state, function, args, kwargs)
 
     return handle
+
+
+def considered(
+    state: State, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Outcome | None:
+    """Consider a call that is large enough, unless the decision to stay stands.
+
+    Parameters
+    ----------
+    state : State
+        The active state.
+    function : Function
+        The function behind the door.
+    args, kwargs
+        The user's arguments.
+
+    Returns
+    -------
+    Outcome or None
+        As from :func:`handler`.
+    """
+    if state.recorder is not None:
+        return consider(state, function, args, kwargs)
+    try:
+        seen = state.standing.get(key := _key(function.path, args, kwargs))
+    except TypeError:  # a list, which may hold anything
+        return consider(state, function, args, kwargs)
+    if seen is not None and seen.left > 0:
+        seen.left -= 1
+        return None
+    outcome = consider(state, function, args, kwargs)
+    standing = outcome.decision.standing
+    if standing is not None and not outcome.done:
+        standing.begin()
+        if len(state.standing) >= _REMEMBERED:
+            state.standing.clear()
+        state.standing[key] = standing
+    return outcome
 
 
 def _key(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

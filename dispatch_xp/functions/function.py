@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dispatch_xp.call import Call
 
 __all__ = ["Function", "Request", "Results"]
 
-Results = tuple[npt.NDArray[Any], ...]
+# ndarrays; for calls with owners what is on a device, which `finish` may only hand through
+Results = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)

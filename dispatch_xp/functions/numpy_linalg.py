@@ -62,7 +62,7 @@ def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def _give(x: npt.NDArray[Any], dtype: Any, *stacks: npt.NDArray[Any]) -> Any:
     """Return a result as ``numpy.linalg`` does: a stack in the order of the stacks given."""
     if all(a.ndim < 4 for a in stacks):
-        return scalar(np.asarray(x), dtype)
+        return scalar(x, dtype)
     core = x.ndim - max(a.ndim - 2 for a in stacks)
     return scalar(x, dtype, stack_order(core, *((a, 2) for a in stacks)))
 
@@ -302,7 +302,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         rounding = max(a.shape[-2:]) * np.finfo(s.dtype).eps * s.max(axis=-1, keepdims=True)
         if (np.abs(s - cutoff) < rounding).any():
             raise Unsupported(Reason.ILL_CONDITIONED, "the rank is a matter of rounding")
-        return _give(np.count_nonzero(s > cutoff, axis=-1), np.dtype(np.intp), a)
+        rank = np.asarray(np.count_nonzero(s > cutoff, axis=-1))
+        return _give(rank, np.dtype(np.intp), a)
 
     return request("linalg.matrix_rank", (a,), compute, finish, native=result)
 
@@ -320,7 +321,7 @@ def cond(x: Any, p: Any = None) -> Request:
         largest = s[..., 0] * max(a.shape[-2:]) * np.finfo(s.dtype).eps
         if not (s[..., -1] > largest).all():
             raise Unsupported(Reason.ILL_CONDITIONED, "singular, or not, by rounding alone")
-        return _give(ratio, ratio.dtype, a)
+        return _give(np.asarray(ratio), ratio.dtype, a)
 
     return request("linalg.cond", (a,), compute, finish, native=result)
 

@@ -199,7 +199,7 @@ def _search(operation: str) -> Callable[..., Request]:
 def _in_c_order(finish: Callable[[Results], Any]) -> Callable[[Results], Any]:
     def ordered(r: Results) -> Any:
         result = finish(r)
-        return np.ascontiguousarray(result) if getattr(result, "ndim", 0) > 1 else result
+        return deliver(result) if getattr(result, "ndim", 0) > 1 else result
 
     return ordered
 

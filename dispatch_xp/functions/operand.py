@@ -13,6 +13,7 @@ from dispatch_xp.errors import Unsupported
 from dispatch_xp.functions.function import Request, Results
 from dispatch_xp.operations import OPERATIONS
 from dispatch_xp.reasons import Reason
+from dispatch_xp.residency import Resident
 
 __all__ = [
     "axes_of",
@@ -201,16 +202,22 @@ def _named(slowest_first: list[int]) -> Order:
     return "C" if order == tuple(range(len(order))) else order
 
 
-def deliver(
-    x: npt.NDArray[Any], dtype: np.dtype[Any] | None = None, order: Order = "C"
-) -> npt.NDArray[Any]:
+def deliver(x: Any, dtype: np.dtype[Any] | None = None, order: Order = "C") -> Any:
     """Return a result with the reference's dtype and memory order, copied only if need be.
+
+    What is on a device stays there, if it has the dtype; memory order means nothing there.
 
     Raises
     ------
     Unsupported
         If a number is too large for the dtype: the reference warns of that.
+    TypeError
+        If something on a device is needed on the host.
     """
+    if type(x) is Resident:
+        if x.ndim == 0:
+            raise TypeError("needed on the host")
+        return x if dtype in (None, x.dtype) else x.rounded(dtype)
     if dtype is not None and x.dtype.kind in "fc" and x.dtype.itemsize > dtype.itemsize:
         x = _rounded(x, dtype)
     if x.ndim < 2 or order == "C":
@@ -229,9 +236,10 @@ def _rounded(x: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         raise Unsupported(Reason.NON_FINITE_RESULT, str(error)) from None
 
 
-def scalar(x: npt.NDArray[Any], dtype: np.dtype[Any] | None = None, order: Order = "C") -> Any:
+def scalar(x: Any, dtype: np.dtype[Any] | None = None, order: Order = "C") -> Any:
     """Return a result as the reference does: a NumPy scalar where it has no dimensions."""
-    return deliver(x, dtype, order)[()]
+    delivered = deliver(x, dtype, order)
+    return delivered if type(delivered) is Resident else delivered[()]
 
 
 def request(

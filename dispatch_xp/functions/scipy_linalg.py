@@ -306,7 +306,7 @@ def pinv(
     return request("linalg.pinv", (a,), dtype, lambda r: deliver(r[0], dtype, "F"), options)
 
 
-def _top_rows(x: Array, rows: int, dtype: np.dtype[Any]) -> Array:
+def _top_rows(x: Array, rows: int, dtype: np.dtype[Any]) -> Any:
     """Return a solution as what LAPACK makes of the right-hand side: its first rows."""
     if x.ndim == 1 or rows <= len(x):
         return deliver(x, dtype, "F")

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dispatch_xp.array import device as devices
-from dispatch_xp.array.array import Array, host, unwrap, wrap
+from dispatch_xp.array.array import Array, host, placed, unwrap, wrap
 from dispatch_xp.array.calls import plain, plain_each
 from dispatch_xp.namespace.data_types import DType
 
@@ -148,10 +148,8 @@ def full_like(
     x: Array, /, fill_value: complex, *, dtype: DType | None = None, device: str | None = None
 ) -> Array:
     """Return an array of the same shape in which every element is the same."""
-    return _made(
-        np.full(x.shape, host(fill_value), dtype=x.dtype if dtype is None else dtype),
-        device or x._pin,
-    )
+    values = np.full(x.shape, host(fill_value), dtype=x.dtype if dtype is None else dtype)
+    return _made(values, device, x)
 
 
 def linspace(
@@ -212,10 +210,11 @@ def zeros_like(x: Array, /, *, dtype: DType | None = None, device: str | None = 
 _KINDS = "biufc"
 
 
-def _made(values: Any, device: str | None) -> Array:
-    """Return an array of fresh values."""
-    name = devices.checked(device)
-    return wrap(_numbers(values), None if name == devices.AUTO else name)
+def _made(values: Any, device: str | None, like: Array | None = None) -> Array:
+    """Return an array of fresh values; pinned as another is, if no device is named."""
+    if device is None and like is not None:
+        return wrap(_numbers(values), like._pin)
+    return placed(wrap(_numbers(values)), devices.checked(device))
 
 
 def _numbers(values: Any) -> Any:
@@ -231,7 +230,7 @@ def _dtype_of(fill_value: Any, dtype: DType | None) -> Any:
 
 
 def _like(make: Callable[..., Any], x: Array, dtype: DType | None, device: str | None) -> Array:
-    return _made(make(x.shape, dtype=x.dtype if dtype is None else dtype), device or x._pin)
+    return _made(make(x.shape, dtype=x.dtype if dtype is None else dtype), device, x)
 
 
 def _matrices(x: Array, name: str) -> Array:
@@ -248,11 +247,9 @@ def _asarray(obj: Any, dtype: DType | None, device: str | None, copy: bool | Non
     name = devices.checked(device)
     shared = True
     if isinstance(obj, Array):
-        if not copy and dtype in (None, obj.dtype) and name in (None, obj.device):
-            return obj
+        if not copy and dtype in (None, obj.dtype):
+            return obj if name in (None, obj.device) else obj.to_device(name)
         values = obj._host
-        if name is None:
-            name = obj.device
     elif isinstance(obj, (np.ndarray, np.generic)):
         values = np.asarray(obj)
     elif hasattr(obj, "__dlpack__"):
@@ -270,11 +267,14 @@ def _asarray(obj: Any, dtype: DType | None, device: str | None, copy: bool | Non
         values, shared = values.astype(dtype), False
     if copy and shared:
         values, shared = values.copy(), False
-    array = wrap(values, None if name == devices.AUTO else name)
+    array = wrap(values)
     array._shared = shared
     if shared and isinstance(obj, Array):
         obj._shared = True
-    return array
+    if name is None and isinstance(obj, Array):
+        array._pin = obj._pin
+        return array
+    return placed(array, name)
 
 
 def _exported(x: Any, copy: bool | None) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dispatch_xp.array import device as devices
-from dispatch_xp.array.array import Array, wrap
+from dispatch_xp.array.array import Array, placed, wrap
 
 __all__ = [
     "astype",
@@ -109,12 +109,13 @@ def astype(x: Array, dtype: DType, /, *, copy: Any = True, device: str | None = 
         From complex to real: say :func:`dispatch_xp.real`.
     """
     wanted = np.dtype(dtype)
-    name = x.device if device is None else devices.checked(device)
-    if x.dtype == wanted and not copy and name == x.device:
+    name = devices.checked(device)
+    if x.dtype == wanted and not copy and name in (None, x.device):
         return x
     if x.dtype.kind == "c" and wanted.kind not in "cb":
         raise TypeError(f"{x.dtype} can't become {wanted}: take real() or imag() of it")
-    return wrap(x._host.astype(wanted), None if name == devices.AUTO else name)
+    values = x._host.astype(wanted)
+    return wrap(values, x._pin) if name is None else placed(wrap(values), name)
 
 
 def can_cast(from_: DType | Array, to: DType, /) -> Any:

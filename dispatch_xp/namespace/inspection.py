@@ -64,7 +64,7 @@ class Info:
 
     def devices(self) -> tuple[str, ...]:
         """Return the devices that an array can be told to be on."""
-        return devices.DEVICES
+        return devices.available()
 
 
 def __array_namespace_info__() -> Info:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from dispatch_xp.array.routed import LIMITS
+from dispatch_xp.residency import LEDGER
 
 
-@pytest.fixture(params=["reference", "threads", "random"])
-def routing(request, monkeypatch):
+@pytest.fixture
+def dpnp(started):
+    """The backend that has memory of its own on every machine, free of what other tests left."""
+    backend = started("dpnp")
+    gc.collect()
+    LEDGER.give_back("dpnp", LEDGER.used("dpnp"))
+    return backend
+
+
+@pytest.fixture(params=["reference", "threads", "dpnp", "random"])
+def routing(request, monkeypatch, started):
     """Route by a policy; the configuration is read anew."""
+    if request.param == "dpnp":
+        started("dpnp")
     if request.param == "random":
         monkeypatch.setenv("DISPATCH_XP_POLICY", "random")
     else:

@@ -23,6 +23,9 @@ from hypothesis.stateful import (
 
 import dispatch_xp as xp
 from dispatch_xp.array.routed import LIMITS
+from dispatch_xp.errors import BackendError
+from dispatch_xp.health import Health
+from dispatch_xp.residency import LEDGER
 
 DTYPES = ("float64", "float32", "int64", "complex128")
 VALUES = st.integers(-4, 4)
@@ -38,6 +41,7 @@ class Chains(RuleBasedStateMachine):
 
     @initialize(target=arrays, dtype=st.sampled_from(DTYPES))
     def first(self, dtype):
+        FAILURES.update(copy_in=0, run=0)
         values = np.arange(3).astype(dtype)
         return xp.asarray(values, copy=True), values
 
@@ -57,6 +61,10 @@ class Chains(RuleBasedStateMachine):
     def both(self, name, *pairs):
         """Call both, or find that both refuse in the same way."""
         arrays, twins = zip(*pairs, strict=True)
+        if len({x.device for x in arrays} - {"auto"}) > 1:
+            with pytest.raises(ValueError, match="pinned to"):
+                getattr(xp, name)(*arrays)
+            return multiple()
         try:
             want = np.array(getattr(np, name)(*twins))
         except (TypeError, ValueError) as error:
@@ -131,11 +139,38 @@ class Chains(RuleBasedStateMachine):
         }
         return ways[how](), twin.copy()
 
-    @rule(target=arrays, pair=consumes(arrays), device=st.sampled_from(["cpu", "auto"]))
+    @rule(target=arrays, pair=consumes(arrays), device=st.sampled_from(["cpu", "auto", "sycl:0"]))
     def pinned(self, pair, device):
-        moved = pair[0].to_device(device)
+        if device not in xp.__array_namespace_info__().devices():
+            return multiple(pair)
+        try:
+            moved = pair[0].to_device(device)
+        except BackendError:
+            return multiple(pair)
         assert moved.device == device
         return moved, pair[1]
+
+    @rule(target=arrays, a=arrays)
+    def reduced(self, a):
+        x, twin = a
+        if twin.ndim < 2 or twin.dtype.kind == "b":
+            return multiple()
+        return xp.sum(x, axis=0), np.sum(twin, axis=0)
+
+    @rule(target=arrays, a=arrays)
+    def multiplied(self, a):
+        x, twin = a
+        if twin.ndim < 2 or twin.dtype.kind not in "fc":
+            return multiple()
+        return x @ x.mT, twin @ twin.swapaxes(-1, -2)
+
+    @rule(how=st.sampled_from(["copy_in", "run"]), times=st.integers(1, 4))
+    def device_fails(self, how, times):
+        FAILURES[how] = times
+
+    @rule(nbytes=st.sampled_from([0, 64, 1 << 40]))
+    def memory_is_short(self, nbytes):
+        LEDGER.give_back("dpnp", nbytes)
 
     @rule(pair=arrays)
     def read(self, pair):
@@ -144,13 +179,40 @@ class Chains(RuleBasedStateMachine):
         np.testing.assert_allclose(np.asarray(x), twin, rtol=1e-6)
 
 
-@pytest.mark.parametrize("policy", ["reference", "random"])
-def test_an_array_never_differs_from_an_ndarray(policy, monkeypatch):
+FAILURES = {"copy_in": 0, "run": 0}
+CALLS = {"copy_in": 0, "run": 0}
+
+
+def failing(backend, monkeypatch):
+    """Let a backend fail as often as :data:`FAILURES` says, and forgive it at once."""
+
+    def method(name, original):
+        def call(*args):
+            CALLS[name] += 1
+            if FAILURES[name]:
+                FAILURES[name] -= 1
+                raise OSError("injected")
+            return original(*args)
+
+        return call
+
+    for name in FAILURES:
+        FAILURES[name] = 0
+        monkeypatch.setattr(backend, name, method(name, getattr(backend, name)))
+    monkeypatch.setattr(Health, "refusal", lambda self, backend, call: "")
+
+
+@pytest.mark.parametrize("policy", ["reference", "random", "dpnp"])
+def test_an_array_never_differs_from_an_ndarray(policy, monkeypatch, started):
+    if policy == "dpnp":
+        failing(started("dpnp"), monkeypatch)
+        monkeypatch.setitem(os.environ, "DISPATCH_XP_BACKENDS", "dpnp,threads")
     monkeypatch.setitem(os.environ, "DISPATCH_XP_BACKEND", "auto")
-    monkeypatch.setitem(os.environ, "DISPATCH_XP_POLICY", policy)
+    monkeypatch.setitem(os.environ, "DISPATCH_XP_POLICY", "random" if policy == "dpnp" else policy)
     LIMITS.forget()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run_state_machine_as_test(
-            Chains, settings=settings(max_examples=60, stateful_step_count=30, deadline=None)
+            Chains, settings=settings(max_examples=300, stateful_step_count=40, deadline=None)
         )
+    assert policy != "dpnp" or min(CALLS.values()) > 100

@@ -47,24 +47,11 @@ def _own_states(monkeypatch, tmp_path):
     monkeypatch.setattr(dispatch_xp.config, "user_file", lambda: tmp_path / "none.toml")
 
 
-def require(name):
-    """Skip a test where a backend can't work, and say why."""
-    from dispatch_xp.backends import get
-    from dispatch_xp.errors import BackendUnavailable
-
-    if reason := get(name).probe().reason:
-        pytest.skip(reason)
-    try:
-        get(name).start()
-    except BackendUnavailable as error:
-        pytest.skip(str(error))
-
-
 @pytest.fixture(params=CONFIGURATIONS)
-def configuration(request, monkeypatch):
+def configuration(request, monkeypatch, started):
     """The arguments of ``backend()``, always with ``fallback="raise"``."""
     if request.param in ("torch", "dpnp"):
-        require(request.param)
+        started(request.param)
     _enough_cores(monkeypatch)
     return {**CONFIGURATIONS[request.param], "fallback": "raise"}
 
