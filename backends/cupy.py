@@ -88,6 +88,16 @@ class CupyBackend(ArrayAPIBackend):
             value.set(host)
             return value.astype(dtype) if widened else value
 
+    def adopts(self, array: Any) -> bool:
+        """Take CuPy's arrays on the same device."""
+        cupy = self.xp.cupy
+        return isinstance(array, cupy.ndarray) and int(array.device.id) == self.device
+
+    def copied(self, value: Any) -> Any:
+        """Return a copy on the device."""
+        with self._device():
+            return value.copy()
+
     def run(self, call: Call, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run the operation's kernel, with cuSOLVER's own error records read."""
         with self._device() as cupy, self.xp.cupyx.errstate(linalg="raise"):

@@ -104,6 +104,10 @@ class DpnpBackend(ArrayAPIBackend):
             value = self.xp.asarray(host, device=self._device, copy=True)
             return value if value.dtype == dtype else self.xp.astype(value, dtype)
 
+    def adopts(self, array: Any) -> bool:
+        """Take dpnp's arrays on the same device."""
+        return isinstance(array, self.xp.ndarray) and array.sycl_device == self._device
+
     def run(self, call: Call, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run the operation's kernel, one at a time."""
         with self._lock:

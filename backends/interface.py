@@ -123,6 +123,14 @@ class Backend(ABC):
         """Return one of the backend's own arrays in another dtype; a new one."""
         return value.astype(dtype)
 
+    def adopts(self, array: Any) -> bool:
+        """Return whether a foreign array is one that the backend could have made: on its device."""
+        return False
+
+    def copied(self, value: Any) -> Any:
+        """Return a copy of one of the backend's own arrays, on the device."""
+        return value.copy()
+
     def all_finite(self, value: Any) -> bool:
         """Return whether no element of one of the backend's own arrays is infinite or NaN."""
         return all_finite(self.copy_out(value))

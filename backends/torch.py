@@ -198,6 +198,16 @@ class _TorchDeviceBackend(TorchBackend):
         """Return a tensor in another dtype."""
         return value.to(_torch_dtype(self.torch, dtype))
 
+    def adopts(self, array: Any) -> bool:
+        """Take tensors on the same device that need no gradient."""
+        if not isinstance(array, self.torch.Tensor) or array.requires_grad:
+            return False
+        return array.device.type == self.device and (array.device.index or 0) == 0
+
+    def copied(self, value: Any) -> Any:
+        """Return a copy on the device."""
+        return value.clone()
+
     def run(self, call: Call, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run the operation on the device, one at a time, at full precision."""
         if self.torch.get_float32_matmul_precision() != "highest":

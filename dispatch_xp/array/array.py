@@ -15,7 +15,7 @@ from dispatch_xp.array.core import core
 from dispatch_xp.array.elementwise import BINARY, UNARY, Elementwise
 from dispatch_xp.array.placed import call, place
 from dispatch_xp.array.routed import LIMITS, Routed, pinned, routed
-from dispatch_xp.residency import ACTIVE, Resident, fetch, hold
+from dispatch_xp.residency import ACTIVE, Resident, fetch, hold, value_on
 
 __all__ = ["Array", "host", "pin_of", "placed", "same", "share", "taken", "unwrap", "view", "wrap"]
 
@@ -136,7 +136,17 @@ class Array(core.Core):
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Export the values on the host by DLPack, without a copy if that is possible."""
+        """Export the values by DLPack, without a copy if that is possible.
+
+        Those on the host; of an array pinned to a device, a copy that is made there: nothing would
+        tell an `Array` of a write.
+        """
+        if self._pin not in (None, devices.CPU) and dl_device in (None, self.__dlpack_device__()):
+            if copy is False:
+                raise BufferError("an Array does not lend memory on a device: allow a copy")
+            backend = devices.backend_of(self._pin)
+            twin = backend.copied(value_on(backend, self))
+            return twin.__dlpack__(stream=stream, max_version=max_version)
         values = self._host
         if copy is None and self._away is not None:
             copy = True
@@ -148,7 +158,10 @@ class Array(core.Core):
 
     def __dlpack_device__(self, /) -> tuple[Any, int]:
         """Return the device type and number in DLPack's terms."""
-        return self._memory.__dlpack_device__()
+        if self._pin in (None, devices.CPU):
+            return self._memory.__dlpack_device__()
+        backend = devices.backend_of(self._pin)
+        return value_on(backend, self).__dlpack_device__()  # type: ignore[no-any-return]
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
         """Run a ufunc of NumPy: the result is an `Array`, or what `out` names."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dispatch_xp.errors import BackendUnavailable
+
 if TYPE_CHECKING:
     from dispatch_xp.backends import Backend
 
-__all__ = ["AUTO", "CPU", "available", "backend_of", "checked", "common"]
+__all__ = ["AUTO", "CPU", "available", "backend_of", "checked", "common", "owner_of"]
 
 AUTO = "auto"
 """Placed by the policy, call by call."""
@@ -75,6 +77,21 @@ def backend_of(device: str) -> Backend:
     allowed = ", ".join(repr(name) for name in available())
     why = f" ({'; '.join(problems)})" if problems else ""
     raise ValueError(f"there is no device {device!r}{why}; the devices here are {allowed}")
+
+
+def owner_of(array: Any) -> Backend | None:
+    """Return the backend that takes a foreign array on a device as it is, or None."""
+    library = type(array).__module__.partition(".")[0]
+    for backend in _remote():
+        if library in backend.modules and backend.probe().available:
+            try:
+                if not backend.started:
+                    backend.start()
+            except BackendUnavailable:
+                continue
+            if backend.adopts(array):
+                return backend
+    return None
 
 
 def _remote() -> list[Backend]:

@@ -11,9 +11,11 @@ from typing import Any, Literal
 import numpy as np
 
 from dispatch_xp.array import device as devices
-from dispatch_xp.array.array import Array, host, placed, unwrap, wrap
+from dispatch_xp.array.array import Array, host, placed, taken, unwrap, wrap
 from dispatch_xp.array.calls import plain, plain_each
+from dispatch_xp.backends import Backend
 from dispatch_xp.namespace.data_types import DType
+from dispatch_xp.residency import ACTIVE, Resident
 
 __all__ = [
     "arange",
@@ -57,7 +59,8 @@ def asarray(
     Parameters
     ----------
     obj : Array, ndarray, number, nested list, or any object with a buffer or DLPack
-        The values. PyTorch, CuPy and JAX arrays come in by DLPack, those of a device are copied.
+        The values. PyTorch's, CuPy's, dpnp's and JAX's arrays come in by DLPack. One on a device
+        stays there if a backend computes on it, else it is copied to the host.
     dtype : numpy.dtype, optional
         Converted to it. Default: the values' own, the default dtype for Python's numbers.
     device : str, optional
@@ -130,6 +133,9 @@ def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = 
     """
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack() needs an object with __dlpack__, not {type(x).__name__}")
+    backend = None if isinstance(x, (np.ndarray, Array)) else devices.owner_of(x)
+    if backend is not None:
+        return _adopted(backend, x, None, devices.checked(device), copy)
     return _asarray(_exported(x, copy), None, device, copy)
 
 
@@ -253,6 +259,9 @@ def _asarray(obj: Any, dtype: DType | None, device: str | None, copy: bool | Non
     elif isinstance(obj, (np.ndarray, np.generic)):
         values = np.asarray(obj)
     elif hasattr(obj, "__dlpack__"):
+        backend = devices.owner_of(obj)
+        if backend is not None:
+            return _adopted(backend, obj, dtype, name, copy)
         values = _exported(obj, copy)
     elif isinstance(obj, (bool, int, float, complex, list, tuple)):
         if copy is False:
@@ -263,7 +272,7 @@ def _asarray(obj: Any, dtype: DType | None, device: str | None, copy: bool | Non
     values = _numbers(values)
     if dtype is not None and values.dtype != dtype:
         if copy is False:
-            raise ValueError(f"{values.dtype} can't become {dtype} without a copy")
+            raise ValueError(f"{values.dtype} can't become {np.dtype(dtype)} without a copy")
         values, shared = values.astype(dtype), False
     if copy and shared:
         values, shared = values.copy(), False
@@ -275,6 +284,22 @@ def _asarray(obj: Any, dtype: DType | None, device: str | None, copy: bool | Non
         array._pin = obj._pin
         return array
     return placed(array, name)
+
+
+def _adopted(
+    backend: Backend, array: Any, dtype: DType | None, name: str | None, copy: bool | None
+) -> Array:
+    """Return an `Array` over another library's memory on a device."""
+    found = backend.dtype_of(array)
+    if found.kind not in _KINDS:
+        raise TypeError(f"an Array holds numbers and bools, not {found}")
+    value = backend.copied(array) if copy else array
+    if dtype is not None and found != dtype:
+        if copy is False:
+            raise ValueError(f"{found} can't become {np.dtype(dtype)} without a copy")
+        value = backend.convert(value, np.dtype(dtype))
+    ACTIVE[0] = True
+    return placed(taken(Resident(backend, value)), name)
 
 
 def _exported(x: Any, copy: bool | None) -> Any:

@@ -353,3 +353,33 @@ def test_a_pickle_with_a_pin_keeps_it(dpnp):
     x = pickle.loads(pickle.dumps(xp.asarray(A, device=DEVICE)))
     assert x.device == DEVICE
     np.testing.assert_array_equal(np.asarray(x + x), A + A)
+
+
+# other libraries' arrays
+
+
+def test_an_array_on_the_device_stays_there(copies, dpnp):
+    a = dpnp.xp.asarray(A)
+    for x in (xp.asarray(a), xp.from_dlpack(a), xp.asarray(a, copy=True)):
+        assert x.residency == (DEVICE,)
+        with on_dpnp():
+            y = x + x
+        assert copies == []
+        np.testing.assert_array_equal(np.asarray(y), A + A)
+        copies.clear()
+    y = xp.asarray(a, dtype=xp.float32, device=DEVICE)
+    assert (y.dtype, y.device) == (np.float32, DEVICE)
+    with pytest.raises(ValueError, match="float64 can't become float32 without a copy"):
+        xp.asarray(a, dtype=xp.float32, copy=False)
+
+
+def test_a_pinned_array_is_exported_where_it_is(copies, dpnp):
+    x = xp.asarray(A, device=DEVICE)
+    copies.clear()
+    twin = dpnp.xp.from_dlpack(x)
+    twin[...] = 0.0
+    assert copies == []
+    np.testing.assert_array_equal(np.asarray(x), A)
+    np.testing.assert_array_equal(np.from_dlpack(x, device="cpu"), A)
+    with pytest.raises(BufferError, match="does not lend"):
+        x.__dlpack__(copy=False)
