@@ -228,9 +228,11 @@ class ThreadsBackend(Backend):
         axis = int(np.argmax(flat.shape)) if flat.ndim > 1 else 0
 
         def part(s: slice) -> None:
-            at = _at(axis, s)
-            given = (a[at] if a.ndim == flat.ndim and a.shape[axis] > 1 else a for a in arrays)
-            ufunc(*given, out=flat[at])
+            given = []
+            for a in arrays:
+                own = axis - (flat.ndim - a.ndim)
+                given.append(a[_at(own, s)] if own >= 0 and a.shape[own] > 1 else a)
+            ufunc(*given, out=flat[_at(axis, s)])
 
         self._each(flat.shape[axis], part)
         return out

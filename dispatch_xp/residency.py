@@ -8,6 +8,7 @@ is the only current copy.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
@@ -71,7 +72,7 @@ class Resident:
         self.value = value
         self.shape = tuple(value.shape)
         self.dtype = backend.dtype_of(value)
-        self.nbytes = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
+        self.nbytes = int(self.dtype.itemsize * math.prod(self.shape))
         self.holders: list[weakref.ref[Any]] = []
 
     @property
@@ -87,6 +88,18 @@ class Resident:
     def on_host(self) -> npt.NDArray[Any]:
         """Copy it to the host."""
         return self.backend.copy_out(self.value)
+
+    def converted(self, dtype: np.dtype[Any]) -> Resident:
+        """Return it in another dtype, if no number changes by more than rounding.
+
+        Raises
+        ------
+        TypeError
+            If it has to be seen whether any does.
+        """
+        if not np.can_cast(self.dtype, dtype, "safe"):
+            return self.rounded(dtype)
+        return Resident(self.backend, self.backend.convert(self.value, dtype))
 
     def rounded(self, dtype: np.dtype[Any]) -> Resident:
         """Return it in lower precision.
@@ -229,7 +242,10 @@ def fetch(array: Holder) -> None:
     BackendError
         If the backend can't give them; they stay where they are.
     """
-    with LEDGER.lock:
+    from dispatch_xp.state import quiet
+
+    # a library may call NumPy on the way
+    with LEDGER.lock, quiet():
         if not array._stale:
             return
         assert array._away is not None

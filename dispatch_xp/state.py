@@ -7,7 +7,8 @@ read :data:`ACTIVE` first, a count for the whole process: while it is zero they 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from dispatch_xp.policies.interface import Policy
     from dispatch_xp.recorder import Recorder
 
-__all__ = ["ACTIVE", "CURRENT", "PROCESS", "QUIET", "Process", "State", "current"]
+__all__ = ["ACTIVE", "CURRENT", "PROCESS", "QUIET", "Process", "State", "current", "quiet"]
 
 ACTIVE = [0]
 """How many contexts are active in the process."""
@@ -114,6 +115,16 @@ QUIET: Any = object()
 
 CURRENT: ContextVar[Any] = ContextVar("dispatch_xp", default=None)
 """The state of this context: None where nothing was said, :data:`QUIET` inside a call."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Route nothing within a ``with`` block."""
+    token = CURRENT.set(QUIET)
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)
 
 
 class Process:

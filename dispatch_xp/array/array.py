@@ -13,9 +13,10 @@ import numpy.typing as npt
 from dispatch_xp.array import device as devices
 from dispatch_xp.array.core import core
 from dispatch_xp.array.elementwise import BINARY, UNARY, Elementwise
-from dispatch_xp.array.placed import call, place
+from dispatch_xp.array.placed import call, moved, place
 from dispatch_xp.array.routed import LIMITS, Routed, pinned, routed
 from dispatch_xp.residency import ACTIVE, Resident, fetch, hold, value_on
+from dispatch_xp.state import quiet
 
 __all__ = ["Array", "host", "pin_of", "placed", "same", "share", "taken", "unwrap", "view", "wrap"]
 
@@ -88,13 +89,16 @@ class Array(core.Core):
         """The transpose of a matrix."""
         if self.ndim != 2:
             raise ValueError(f".T is for matrices, this array has {self.ndim} axes: use .mT")
-        return view(self, self._host.T)
+        return self.mT
 
     @property
     def mT(self) -> Array:
         """The transpose of every matrix of a stack."""
         if self.ndim < 2:
             raise ValueError(f".mT needs 2 axes or more, this array has {self.ndim}")
+        there = moved(self, lambda value: value.swapaxes(-1, -2))
+        if there is not None:
+            return taken(there, self._pin)
         return view(self, np.swapaxes(self._host, -1, -2))
 
     # --- protocols
@@ -145,7 +149,8 @@ class Array(core.Core):
             if copy is False:
                 raise BufferError("an Array does not lend memory on a device: allow a copy")
             backend = devices.backend_of(self._pin)
-            twin = backend.copied(value_on(backend, self))
+            with quiet():
+                twin = backend.copied(value_on(backend, self))
             return twin.__dlpack__(stream=stream, max_version=max_version)
         values = self._host
         if copy is None and self._away is not None:
@@ -263,6 +268,11 @@ class Array(core.Core):
     def __getitem__(self, key: Any, /) -> Array:
         """Return a part; later writes to it or to this array are not seen by the other."""
         pin = devices.common(self._pin, pin_of(key))
+        if self._away is not None and _is_basic(key):
+            # numbers, and rows one by one, are cheaper all at once; most of it is cheaper there
+            there = moved(self, lambda value: value[key])
+            if there is not None and 2 * there.size >= self.size:
+                return taken(there, pin)
         part = self._host[unwrap(key)]
         if type(part) is np.ndarray:
             return view(self, part) if part.base is not None else wrap(part, pin)
@@ -527,6 +537,12 @@ def share(sources: Any, array: Array) -> None:
             share(x, array)
     elif isinstance(sources, dict):
         share(tuple(sources.values()), array)
+
+
+def _is_basic(key: Any) -> bool:
+    """Whether an index takes a part that all libraries agree on."""
+    keys = key if type(key) is tuple else (key,)
+    return all(k is None or k is ... or type(k) in (int, slice) for k in keys)
 
 
 def _is_known(x: Any) -> bool:

@@ -9,11 +9,11 @@ import numpy as np
 
 from dispatch_xp.array.array import Array, pin_of, share, taken, unwrap, wrap
 from dispatch_xp.array.device import CPU
-from dispatch_xp.array.placed import call
+from dispatch_xp.array.placed import call, moved
 from dispatch_xp.array.routed import Routed, pinned
 from dispatch_xp.residency import ACTIVE
 
-__all__ = ["apply", "apply_each", "plain", "plain_each"]
+__all__ = ["apply", "apply_each", "plain", "plain_each", "shaped"]
 
 
 def apply(entry: Routed, x: Any, *arguments: Any, **options: Any) -> Array:
@@ -70,6 +70,34 @@ def plain_each(
     with pinned(pin):
         results = function(_array(x), *(unwrap(a) for a in arguments), **unwrap(options))
     return tuple(_looking(x, np.asarray(result), pin) for result in results)
+
+
+def shaped(
+    function: Callable[..., Any], there: Callable[[Any], Any], x: Any, *arguments: Any
+) -> Array:
+    """Call a function of NumPy that gives `x` another shape or order.
+
+    Parameters
+    ----------
+    function : callable
+        Of NumPy, called with `x` and the arguments.
+    there : callable
+        Does the same to a backend's own array, whichever library it is of.
+    x : Array
+        Left where it is.
+    *arguments
+        The rest.
+
+    Returns
+    -------
+    Array
+        Which may look at `x`'s memory.
+    """
+    if type(x) is Array and x._away is not None:
+        resident = moved(x, there)
+        if resident is not None:
+            return taken(resident, x._pin)
+    return plain(function, x, *arguments)
 
 
 def _looking(x: Any, result: Any, pin: str | None) -> Array:

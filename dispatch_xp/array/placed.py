@@ -17,12 +17,12 @@ from dispatch_xp.errors import BackendError, BackendUnavailable
 from dispatch_xp.functions.function import Function, Request
 from dispatch_xp.residency import ACTIVE, Resident, value_on
 from dispatch_xp.router import Outcome, consider
-from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
+from dispatch_xp.state import CURRENT, PROCESS, QUIET, State, quiet
 
 if TYPE_CHECKING:
     from dispatch_xp.array.array import Array
 
-__all__ = ["call", "host", "place"]
+__all__ = ["call", "host", "moved", "place"]
 
 
 def call(entry: Routed, args: tuple[Any, ...], kwargs: dict[str, Any], pin: str | None) -> Any:
@@ -195,9 +195,10 @@ def place(array: Array, device: str) -> None:
         return
     ACTIVE[0] = True
     try:
-        if not backend.started:
-            backend.start()
-        value_on(backend, array)
+        with quiet():
+            if not backend.started:
+                backend.start()
+            value_on(backend, array)
     except BackendUnavailable as error:
         raise ValueError(f"device {device!r} is not available here: {error}") from error
     except Exception as error:
@@ -205,3 +206,29 @@ def place(array: Array, device: str) -> None:
             f"an array of shape {array.shape} and dtype {array.dtype} can't be copied to "
             f"{device!r}: {type(error).__name__}: {error}"
         ) from error
+
+
+def moved(array: Array, function: Callable[[Any], Any]) -> Resident | None:
+    """Return an array's values in another shape or order, where they are.
+
+    Parameters
+    ----------
+    array : Array
+        Not pinned to the host.
+    function : callable
+        Takes a backend's own array and returns one that may look at its memory.
+
+    Returns
+    -------
+    Resident or None
+        None if the values are on the host alone, or the backend can't do it.
+    """
+    if array._away is None:
+        return None
+    resident = next(iter(array._away.values()))
+    try:
+        with quiet():
+            return Resident(resident.backend, function(resident.value))
+    except Exception:
+        # the host does it, and says what is wrong
+        return None

@@ -5,8 +5,7 @@ Where no ``backend()`` is, the configuration decides: an ``Array`` asks to be ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -18,7 +17,7 @@ from dispatch_xp.context import default_state, tell_problem
 from dispatch_xp.doors import INSTALLATION
 from dispatch_xp.doors.handler import handler
 from dispatch_xp.functions import FUNCTIONS
-from dispatch_xp.state import CURRENT, QUIET, State
+from dispatch_xp.state import State, quiet
 
 __all__ = ["LIMITS", "Routed", "configured", "pinned", "routed"]
 
@@ -74,18 +73,9 @@ def configured() -> State:
     return state
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    token = CURRENT.set(QUIET)
-    try:
-        yield
-    finally:
-        CURRENT.reset(token)
-
-
 def pinned(pin: str | None) -> AbstractContextManager[None]:
     """Return a context in which nothing is routed, if there is a pin to the host."""
-    return nullcontext() if pin is None else _quiet()
+    return nullcontext() if pin is None else quiet()
 
 
 class Routed:

@@ -29,8 +29,14 @@ def _elementwise(operation: str) -> Callable[..., Request]:
     def bind(*operands: Any) -> Request:
         weak = [type(x) in _WEAK for x in operands]
         arrays = tuple(operand(x) for x in operands)
-        if len({a.shape for a in arrays if a.ndim}) != 1:
-            raise Unsupported(Reason.SHAPE, "operands of different shapes")
+        shapes = {a.shape for a in arrays if a.ndim}
+        if not shapes:
+            raise Unsupported(Reason.ZERO_DIMENSIONAL)
+        if len(shapes) > 1:
+            try:
+                np.broadcast_shapes(*shapes)
+            except ValueError as error:
+                raise Unsupported(Reason.INVALID, str(error)) from None
         if any(weak):
             # a number of Python takes the dtype of the others, or does not fit and is an error
             pairs = tuple(zip(operands, arrays, weak, strict=True))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dispatch_xp.array.array import Array, unwrap, view
-from dispatch_xp.array.calls import plain
+from dispatch_xp.array.calls import plain, shaped
 
 __all__ = [
     "broadcast_arrays",
@@ -51,7 +51,7 @@ def concat(arrays: tuple[Array, ...] | list[Array], /, *, axis: int | None = 0) 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """Return the array with axes of length 1 put in, where they will be in the result."""
-    return plain(np.expand_dims, x, axis)
+    return _reshaped(np.expand_dims, x, axis)
 
 
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
@@ -68,7 +68,7 @@ def moveaxis(
 
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     """Return the array with its axes in another order."""
-    return plain(np.transpose, x, axes)
+    return shaped(np.transpose, lambda v: _permuted(v, axes), x, axes)
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
@@ -80,8 +80,8 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     """Return the elements in another shape; -1 once stands for what is left."""
     if copy is False:
         return plain(_reshaped_without_a_copy, x, shape)
-    result = plain(np.reshape, x, shape)
-    if copy:
+    result = _reshaped(np.reshape, x, shape)
+    if copy and result._away is None:
         result._own()
     return result
 
@@ -95,7 +95,7 @@ def roll(
 
 def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """Return the array without the named axes, which have to be of length 1."""
-    return plain(np.squeeze, x, axis)
+    return _reshaped(np.squeeze, x, axis)
 
 
 def stack(arrays: tuple[Array, ...] | list[Array], /, *, axis: int = 0) -> Array:
@@ -112,6 +112,23 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Return the parts of the array along an axis."""
     rows = np.moveaxis(unwrap(x), axis, 0)
     return tuple(view(x, row) for row in _rows(rows))
+
+
+def _reshaped(function: Callable[..., Any], x: Array, how: Any) -> Array:
+    """Call a function of NumPy that changes the shape alone, or do on a device what it does."""
+
+    def there(value: Any) -> Any:
+        # of the shape, with no memory to speak of
+        outline = np.broadcast_to(np.empty((), bool), value.shape)
+        return value.reshape(function(outline, how).shape)
+
+    return shaped(function, there, x, how)
+
+
+def _permuted(value: Any, axes: tuple[int, ...]) -> Any:
+    if len(axes) != value.ndim:
+        raise ValueError("every axis once")
+    return value.permute(*axes) if hasattr(value, "permute") else value.transpose(axes)
 
 
 def _checked(arrays: Any, name: str) -> list[Array]:

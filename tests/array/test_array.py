@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import dispatch_xp as xp
@@ -256,3 +258,26 @@ def test_complex_special_cases(routing, name, z, want):
     got = complex(getattr(xp, name)(xp.asarray([z]))[0])
     assert (got.real, got.imag) == (want.real, want.imag)
     assert np.signbit(got.real) == np.signbit(want.real)
+
+
+SHAPES = st.sampled_from([(5, 1000), (1000,), (1, 1000), (5, 1), (3, 5, 1000), (3, 1, 1), (), (2,)])
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(first=SHAPES, second=SHAPES, orders=st.tuples(st.booleans(), st.booleans()))
+def test_operands_broadcast(routing, first, second, orders):
+    a, b = (
+        np.random.default_rng(i).standard_normal(shape).copy(order="F" if turned else "C")
+        for i, (shape, turned) in enumerate(zip((first, second), orders, strict=True))
+    )
+    try:
+        want = np.asarray(a + b)
+    except ValueError:
+        with pytest.raises(ValueError, match="broadcast"):
+            xp.asarray(a) + xp.asarray(b)
+        return
+    got = np.asarray(xp.asarray(a) + xp.asarray(b))
+    assert_array_equal(got, want)
+    assert got.flags.c_contiguous == want.flags.c_contiguous or routing in ("dpnp", "random")

@@ -101,7 +101,9 @@ def test_attributes_and_pins_need_no_copy(copies):
         np.asarray,
         repr,
         lambda y: y[0, 0],
-        lambda y: y.mT,
+        lambda y: list(y),
+        lambda y: y[:3],
+        lambda y: xp.concat([y, y]),
         lambda y: float(xp.sum(y)),
         lambda y: np.from_dlpack(y),
         lambda y: pickle.loads(pickle.dumps(y)),
@@ -383,3 +385,58 @@ def test_a_pinned_array_is_exported_where_it_is(copies, dpnp):
     np.testing.assert_array_equal(np.from_dlpack(x, device="cpu"), A)
     with pytest.raises(BufferError, match="does not lend"):
         x.__dlpack__(copy=False)
+
+
+# another shape or order
+
+SHAPED = {
+    "mT": lambda y, m: y.mT,
+    "T": lambda y, m: y.T,
+    "reshape": lambda y, m: m.reshape(y, (-1, 80)),
+    "reshape copy": lambda y, m: m.reshape(y, (20, 2, 40), copy=True),
+    "expand_dims": lambda y, m: m.expand_dims(y, axis=1),
+    "squeeze": lambda y, m: m.squeeze(m.expand_dims(y, axis=0), axis=0),
+    "permute_dims": lambda y, m: m.permute_dims(m.expand_dims(y, axis=0), (2, 0, 1)),
+    "slice": lambda y, m: y[1:, :-1],
+    "backwards": lambda y, m: y[::-1],
+    "astype": lambda y, m: m.astype(y, m.float32),
+    "new axis": lambda y, m: y[..., None, :],
+}
+
+
+@pytest.mark.parametrize("how", SHAPED)
+def test_another_shape_or_order_is_taken_there(copies, how):
+    change = SHAPED[how]
+    with on_dpnp():
+        y = xp.asarray(A) * 2.0
+        z = change(y, xp) + 1.0
+    assert copies == [("in", A.shape), ("in", ()), ("in", ())]
+    want = change(A * 2.0, np) + 1.0
+    assert (z.shape, z.dtype) == (want.shape, want.dtype)
+    np.testing.assert_array_equal(np.asarray(z), want)
+    y[...] = 0.0
+    np.testing.assert_array_equal(np.asarray(z), want)
+
+
+def test_what_is_wrong_is_said_by_numpy(dpnp):
+    with on_dpnp():
+        y = xp.asarray(A) * 2.0
+    for wrong in (lambda: xp.reshape(y, (7, 7)), lambda: y[50], lambda: xp.permute_dims(y, (0, 0))):
+        with pytest.raises((ValueError, IndexError)):
+            wrong()
+
+
+def test_numbers_that_do_not_fit_are_converted_on_the_host(dpnp):
+    with on_dpnp():
+        y = xp.asarray(A) * 1e300
+        with pytest.warns(RuntimeWarning, match="overflow encountered in cast"):
+            z = xp.astype(y, xp.float32)
+    assert z.residency == ("cpu",)
+
+
+def test_a_chain_that_broadcasts_stays(copies):
+    x = xp.asarray(A)
+    with on_dpnp():
+        y = (x - xp.mean(x, axis=0)) / xp.std(x, axis=0, keepdims=True)
+    assert copies == [("in", A.shape)]
+    np.testing.assert_allclose(np.asarray(y), (A - A.mean(0)) / A.std(0), rtol=1e-12)
