@@ -45,7 +45,10 @@ class Array(core.Core):
     ndim, size : int
         The number of axes and of elements.
     device : str
-        ``"auto"``: placed by the policy; ``"cpu"``: pinned to the host.
+        ``"auto"``: placed by the policy; ``"cpu"``: pinned to the host; ``"cuda:0"`` and such: to
+        a device.
+    residency : tuple of str
+        The devices where its current values are.
     T, mT : Array
         The transpose of a matrix; of every matrix of a stack.
     """

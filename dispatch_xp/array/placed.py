@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dispatch_xp.array.core import core
 from dispatch_xp.array.device import backend_of
 from dispatch_xp.array.routed import Routed, configured
 from dispatch_xp.context import state_of
@@ -21,6 +22,8 @@ from dispatch_xp.state import CURRENT, PROCESS, QUIET, State, quiet
 
 if TYPE_CHECKING:
     from dispatch_xp.array.array import Array
+
+Core = core.Core
 
 __all__ = ["call", "host", "moved", "place"]
 
@@ -46,6 +49,11 @@ def call(entry: Routed, args: tuple[Any, ...], kwargs: dict[str, Any], pin: str 
     state = _state(pin)
     if state is None:
         return entry.reference(*host(args), **host(kwargs))
+    if pin is None and state.recorder is None:
+        size = _size_here(args)
+        if 0 <= size < state.limits[entry.function.path]:
+            given = [x._memory if isinstance(x, Core) else x for x in args]
+            return entry.reference(*given, **host(kwargs))
     token = CURRENT.set(state)
     try:
         if not state.remote or state.settings.verify:
@@ -60,6 +68,21 @@ def call(entry: Routed, args: tuple[Any, ...], kwargs: dict[str, Any], pin: str 
             return outcome.finish(entry.reference(*args, **kwargs))
     finally:
         CURRENT.reset(token)
+
+
+def _size_here(args: tuple[Any, ...]) -> int:
+    """Return the elements of the largest array, or -1 if one is elsewhere, or in a list."""
+    size = 0
+    for x in args:
+        if isinstance(x, Core):
+            if x._away is not None:
+                return -1
+            size = max(size, x._memory.size)
+        elif isinstance(x, (tuple, list)):
+            return -1
+        elif isinstance(x, np.ndarray):
+            size = max(size, x.size)
+    return size
 
 
 def _state(pin: str | None) -> State | None:
@@ -147,12 +170,11 @@ def _are_all_there(arguments: tuple[Any, ...], stale: list[Array]) -> bool:
 
 
 def _within(value: Any) -> Iterator[Array]:
-    from dispatch_xp.array.array import Array
-
-    if type(value) is Array:
-        yield value
+    if isinstance(value, Core):
+        yield value  # type: ignore[misc]
     elif isinstance(value, dict):
-        yield from _within(tuple(value.values()))
+        for x in value.values():
+            yield from _within(x)
     elif isinstance(value, (tuple, list)):
         for x in value:
             yield from _within(x)
@@ -169,9 +191,7 @@ def host(value: Any) -> Any:
 
 
 def _replaced(value: Any, field: str) -> Any:
-    from dispatch_xp.array.array import Array
-
-    if isinstance(value, Array):
+    if isinstance(value, Core):
         return getattr(value, field)
     if type(value) in (tuple, list):
         return type(value)(_replaced(x, field) for x in value)
