@@ -46,17 +46,17 @@ class Curve:
     def __init__(self, points: Iterable[Point]) -> None:
         fastest: dict[float, Point] = {}
         for point in points:
-            known = fastest.get(point.work)
-            if known is None or point.seconds < known.seconds:
-                fastest[point.work] = point
-        if not fastest:
-            raise ValueError("a curve needs at least one point")
-        self.points = tuple(fastest[work] for work in sorted(fastest))
-        for point in self.points:
             positive = point.work > 0 and point.seconds > 0
             if not (positive and 0 < point.work / point.seconds < math.inf):
                 raise ValueError(f"not a measurement: {point}")
-        self._works = [math.log(p.work) for p in self.points]
+            work = math.log(point.work)
+            known = fastest.get(work)
+            if known is None or point.seconds < known.seconds:
+                fastest[work] = point
+        if not fastest:
+            raise ValueError("a curve needs at least one point")
+        self._works = sorted(fastest)
+        self.points = tuple(fastest[work] for work in self._works)
         self._rates = [math.log(p.work / p.seconds) for p in self.points]
 
     def rate(self, work: float) -> float:

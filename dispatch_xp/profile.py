@@ -24,6 +24,7 @@ __all__ = [
     "Machine",
     "Profile",
     "default_path",
+    "merged",
     "read",
     "this_machine",
     "write",
@@ -153,6 +154,32 @@ def this_machine(*, libraries: bool = True) -> Machine:
         numpy=np.__version__,
         scipy=scipy.__version__,
         blas=blas,
+    )
+
+
+def merged(old: Profile, new: Profile) -> Profile:
+    """Return a profile with the new curves, and the old ones that the new one lacks.
+
+    Parameters
+    ----------
+    old, new : Profile
+        Of the same machine. Where both have measured a layout in a dtype, the new one's backends
+        count; those that it did not measure there keep their curves.
+    """
+    points: Points = {}
+    for source in (old, new):
+        for operation, layouts in source.points.items():
+            for layout, dtypes in layouts.items():
+                for dtype, measured in dtypes.items():
+                    there = points.setdefault(operation, {}).setdefault(layout, {})
+                    there[dtype] = {**there.get(dtype, {}), **measured}
+    return Profile(
+        machine=new.machine,
+        points=points,
+        backends={**old.backends, **new.backends},
+        created=new.created,
+        depth=new.depth,
+        notes=new.notes,
     )
 
 

@@ -6,6 +6,6 @@
 
 from __future__ import annotations
 
-from dispatch_xp.calibration.run import Progress, calibrate
+from dispatch_xp.calibration.run import Interrupted, Progress, calibrate
 
-__all__ = ["Progress", "calibrate"]
+__all__ = ["Interrupted", "Progress", "calibrate"]

@@ -94,6 +94,11 @@ class Task:
     sizes: list[int] = field(default_factory=list)
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """The curve's key in a profile."""
+        return (self.operation.name, self.problem.layout, self.dtype.name)
+
+    @property
     def label(self) -> str:
         """What is measured, for a reader."""
         return f"{self.operation.name} ({self.problem.layout}, {self.dtype})"

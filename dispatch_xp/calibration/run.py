@@ -9,10 +9,12 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar
 
 from dispatch_xp import backends as registry
 from dispatch_xp.backends.interface import Backend
+from dispatch_xp.calibration.canary import Canary
 from dispatch_xp.calibration.overheads import copies, startup, switch
 from dispatch_xp.calibration.plan import DEPTHS, Case, Depth, Task, tasks
 from dispatch_xp.calibration.timing import Failure, on_backend, on_device, on_reference
@@ -21,10 +23,10 @@ from dispatch_xp.curve import Point
 from dispatch_xp.decision import REFERENCE
 from dispatch_xp.levels import LEVELS
 from dispatch_xp.operations import BLAS, Workload
-from dispatch_xp.profile import BackendProfile, Points, Profile, cores, this_machine
+from dispatch_xp.profile import BackendProfile, Points, Profile, cores, merged, this_machine
 from dispatch_xp.state import CURRENT, QUIET
 
-__all__ = ["Progress", "calibrate"]
+__all__ = ["Interrupted", "Progress", "calibrate"]
 
 T = TypeVar("T")
 
@@ -40,6 +42,8 @@ _ODD, _AGAIN = 2.0, 3
 # a point is in doubt if its speed-up is within this logarithm of what level 5 requires
 _DOUBTFUL = math.log(1.5)
 _MOST_ROUNDS = 8
+# how often a disturbed point is measured, and the first wait before it is measured again
+_PATIENCE, _WAIT = 4, 5e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,7 @@ def calibrate(
     backends: Sequence[str] | None = None,
     layouts: Sequence[str] | None = None,
     seconds: float | None = None,
+    known: Profile | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Profile:
     """Measure this machine.
@@ -107,6 +112,9 @@ def calibrate(
         Measure only these.
     seconds : float, optional
         How long it may take; the depth's own time if not given.
+    known : Profile, optional
+        Of this machine. Its curves are kept and not measured again, and the time is shorter in
+        proportion.
     progress : callable, optional
         Told of every step.
 
@@ -114,19 +122,46 @@ def calibrate(
     -------
     Profile
         Not written anywhere.
+
+    Raises
+    ------
+    Interrupted
+        On a keyboard interrupt, with what has been measured until then.
     """
     plan = DEPTHS[depth]
-    run = _Run(settings, plan, seconds or plan.seconds, progress)
+    todo = tasks(operations, dtypes or plan.dtypes, layouts)
+    rest = [task for task in todo if known is None or task.key not in known.curves]
+    run = _Run(settings, plan, (seconds or plan.seconds) * len(rest) / len(todo), progress)
     # nothing is routed meanwhile, whatever is active outside
     token = CURRENT.set(QUIET)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run.prepare(backends if backends is not None else settings.backends)
-            run.measure(tasks(operations, dtypes or plan.dtypes, layouts))
+            run.measure(rest)
+    except KeyboardInterrupt:
+        raise Interrupted(_together(known, run.profile(depth))) from None
     finally:
         CURRENT.reset(token)
-    return run.profile(depth)
+    return _together(known, run.profile(depth))
+
+
+def _together(known: Profile | None, measured: Profile) -> Profile:
+    return measured if known is None else merged(known, measured)
+
+
+class Interrupted(Exception):
+    """A calibration was stopped.
+
+    Parameters
+    ----------
+    profile : Profile
+        What has been measured.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__("the calibration was stopped")
+        self.profile = profile
 
 
 class _Run:
@@ -146,6 +181,7 @@ class _Run:
         self.figures: dict[str, BackendProfile] = {}
         self.measured: dict[tuple[int, int], _Measured] = {}
         self.notes: list[str] = []
+        self.canary = Canary()
 
     def left(self) -> float:
         return self.deadline - time.perf_counter()
@@ -153,7 +189,7 @@ class _Run:
     def tell(self, label: str) -> None:
         if self.progress is not None:
             left = max(self.left(), 0.0)
-            total = self.deadline - self.started
+            total = max(self.deadline - self.started, 1e-9)
             self.progress(Progress(min(1 - left / total, 1.0), left, label))
 
     def prepare(self, names: Sequence[str]) -> None:
@@ -296,7 +332,8 @@ class _Run:
                 time.sleep(_REST_BLAS)
             last = pool
             try:
-                self._keep(point, REFERENCE, on_reference(case, _BUDGET))
+                measure = partial(on_reference, case, _BUDGET)
+                self._keep(point, REFERENCE, self._undisturbed(pool or REFERENCE, measure))
             except Exception as error:  # the reference's own: there is nothing to compare with
                 self._drop(point.task, point.size, str(error))
                 self.measured.pop((id(point.task), point.size), None)
@@ -317,13 +354,25 @@ class _Run:
         self.notes.append(f"{task.label} {size}: {why}")
 
     def _on(self, backend: Backend, case: Case, point: _Measured) -> None:
-        measure = on_backend if backend.shares_host_memory else on_device
+        how = on_backend if backend.shares_host_memory else on_device
+        measure = partial(how, case, backend, self.settings, _BUDGET)
         try:
-            self._keep(point, backend.name, measure(case, backend, self.settings, _BUDGET))
+            self._keep(point, backend.name, self._undisturbed(backend.name, measure))
         except Exception as failure:  # a failed call is never a fast call
             point.times.pop(backend.name, None)
             point.failed.add(backend.name)
             self.notes.append(f"{point.task.label} {point.size} on {backend.name}: {failure}")
+
+    def _undisturbed(self, kind: str, measure: Callable[[], float]) -> float:
+        """Return the shortest of the times until the canary finds the machine quiet around one."""
+        best = math.inf
+        for attempt in range(_PATIENCE):
+            before = self.canary.sing()
+            best = min(best, measure())
+            if self.canary.is_quiet(kind, before, self.canary.sing()) or self.left() <= 0:
+                break
+            time.sleep(_WAIT * 2**attempt)
+        return best
 
     @staticmethod
     def _keep(point: _Measured, name: str, seconds: float) -> None:
@@ -331,6 +380,8 @@ class _Run:
 
     def profile(self, depth: str) -> Profile:
         """Return what was measured."""
+        if self.canary.disturbed:
+            self.notes.append(f"{self.canary.disturbed} measurements were disturbed, and repeated")
         points: Points = {}
         for measured in self.measured.values():
             operation, layout, dtype = measured.key

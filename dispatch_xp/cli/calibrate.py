@@ -25,24 +25,28 @@ def _names(text: str | None) -> list[str] | None:
 @click.option("--operations", help="Only these, separated by commas.")
 @click.option("--dtypes", help="Only these, separated by commas.")
 @click.option("--backends", help="Only these, separated by commas.")
+@click.option("--continue", "go_on", is_flag=True, help="Go on where the last one was stopped.")
 @click.option("--output", type=NewFile(), help="Instead of the configured file.")
 def command(
     depth: str | None,
     operations: str | None,
     dtypes: str | None,
     backends: str | None,
+    go_on: bool,
     output: Path | None,
 ) -> None:
     """Learn this machine: measure every operation on every backend.
 
-    Takes under five minutes. The profile replaces the old one only when it is complete.
+    Takes under five minutes. The profile replaces the old one only when it is complete: what
+    Ctrl-C leaves waits beside it for --continue. With --operations, --dtypes or --backends, the
+    rest of the old profile stays.
     """
     import numpy as np
 
-    from dispatch_xp.calibration import Progress, calibrate
+    from dispatch_xp.calibration import Interrupted, Progress, calibrate
     from dispatch_xp.cli.console import bar, console
     from dispatch_xp.config import load
-    from dispatch_xp.profile import default_path, write
+    from dispatch_xp.profile import default_path, merged, write
 
     arguments = {"backends": _names(backends)} if backends else {}
     settings = load(**arguments).settings
@@ -53,25 +57,46 @@ def command(
         except TypeError:
             raise click.BadParameter(f"{name!r} is not a dtype", param_hint="--dtypes") from None
     path = output or (Path(settings.profile) if settings.profile else default_path())
+    # what a stopped calibration leaves
+    rest = path.with_name(f"{path.name}.part")
+    known = None
+    if go_on:
+        known = _old(rest)
+        if known is None:
+            raise click.UsageError(f"there is nothing to go on with: no {rest} of this machine")
     with bar(1.0) as progress:
         task = progress.task_ids[0]
 
         def tell(step: Progress) -> None:
             progress.update(task, completed=step.share, description=step.label[:44].ljust(44))
 
-        profile = calibrate(
-            settings,
-            depth or "default",
-            operations=chosen,
-            dtypes=_names(dtypes),
-            progress=tell,
-        )
+        try:
+            profile = calibrate(
+                settings,
+                depth or (known.depth if known is not None else "default"),
+                operations=chosen,
+                dtypes=_names(dtypes),
+                known=known,
+                progress=tell,
+            )
+        except Interrupted as stopped:
+            write(stopped.profile, rest)
+            raise click.ClickException(
+                f"stopped after {len(stopped.profile.curves)} speed curves; "
+                "`dispatch-xp calibrate --continue` goes on, the old profile is as it was"
+            ) from None
     if not profile.curves:
         raise click.UsageError("; ".join(("nothing was measured", *profile.notes)))
-    replaced = _replaced(path)
+    old = _old(path)
+    measured = len(profile.curves)
+    if old is not None and (operations or dtypes or backends):
+        profile = merged(old, profile)
     write(profile, path)
+    rest.unlink(missing_ok=True)
     out = console()
-    out.print(f"wrote {path}: {len(profile.curves)} speed curves{replaced}", soft_wrap=True)
+    replaced = f", in place of {len(old.curves)}" if old is not None else ""
+    total = f" of {len(profile.curves)}" if len(profile.curves) != measured else ""
+    out.print(f"wrote {path}: {measured} speed curves{total}{replaced}", soft_wrap=True)
     _summary(profile)
     for note in profile.notes[:5]:
         out.print(f"  {note}", style="dim", soft_wrap=True)
@@ -87,15 +112,15 @@ def _checked(operations: list[str] | None) -> list[str] | None:
     return operations
 
 
-def _replaced(path: Path) -> str:
-    """Say what a profile takes the place of."""
+def _old(path: Path) -> Profile | None:
+    """Return a profile of this machine, or None if there is no usable one."""
     from dispatch_xp.errors import ProfileError
     from dispatch_xp.profile import read
 
     try:
-        return f", in place of {len(read(path).curves)}"
+        return read(path)
     except ProfileError:
-        return ""
+        return None
 
 
 def _summary(profile: Profile) -> None:

@@ -46,7 +46,33 @@ def arange(
     dtype: DType | None = None,
     device: str | None = None,
 ) -> Array:
-    """Return the numbers from `start` to `stop`, that one not included, `step` apart."""
+    """Return the numbers from `start` to `stop`, that one not included, `step` apart.
+
+    Parameters
+    ----------
+    start : float
+        The first number; without `stop`, the end, and the first is 0.
+    stop : float, optional
+        The end.
+    step : float, optional
+        From one number to the next, 1 by default; may be negative, not 0.
+    dtype : numpy.dtype, optional
+        Default: int64 if all numbers given are int, else float64.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: not pinned.
+
+    Returns
+    -------
+    Array
+        With one axis, of ``ceil((stop - start) / step)`` elements; of none if that is negative.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If `step` is 0.
+    ValueError
+        If there is no such device.
+    """
     first, last = (0, start) if stop is None else (start, stop)
     return _made(np.arange(first, last, step, dtype=dtype), device)
 
@@ -86,12 +112,52 @@ def asarray(
 def empty(
     shape: int | tuple[int, ...], *, dtype: DType | None = None, device: str | None = None
 ) -> Array:
-    """Return an array whose elements are whatever was in memory."""
+    """Return an array whose elements are whatever was in memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The length of every axis.
+    dtype : numpy.dtype, optional
+        Default: float64.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: not pinned.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    TypeError
+        For a dtype that is neither of numbers nor bool.
+    ValueError
+        If a length is negative, or there is no such device.
+    """
     return _made(np.empty(shape, dtype=dtype), device)
 
 
 def empty_like(x: Array, /, *, dtype: DType | None = None, device: str | None = None) -> Array:
-    """Return an array of the same shape whose elements are whatever was in memory."""
+    """Return an array of the same shape whose elements are whatever was in memory.
+
+    Parameters
+    ----------
+    x : Array
+        Gives the shape.
+    dtype : numpy.dtype, optional
+        Default: that of `x`.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: as `x`.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If there is no such device.
+    """
     return _like(np.empty, x, dtype, device)
 
 
@@ -104,7 +170,31 @@ def eye(
     dtype: DType | None = None,
     device: str | None = None,
 ) -> Array:
-    """Return a matrix with ones on a diagonal, `k` above the main one, and zeros elsewhere."""
+    """Return a matrix with ones on a diagonal, `k` above the main one, and zeros elsewhere.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of rows.
+    n_cols : int, optional
+        The number of columns. Default: `n_rows`.
+    k : int, optional
+        Which diagonal: 0, the default, is the main one, negative ones lie below it.
+    dtype : numpy.dtype, optional
+        Default: float64.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: not pinned.
+
+    Returns
+    -------
+    Array
+        Of shape ``(n_rows, n_cols)``; all zeros if the diagonal lies outside.
+
+    Raises
+    ------
+    ValueError
+        If a length is negative, or there is no such device.
+    """
     return _made(np.eye(n_rows, n_cols, k=k, dtype=float if dtype is None else dtype), device)
 
 
@@ -146,14 +236,64 @@ def full(
     dtype: DType | None = None,
     device: str | None = None,
 ) -> Array:
-    """Return an array in which every element is the same."""
+    """Return an array in which every element is the same.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The length of every axis.
+    fill_value : bool, int, float or complex
+        The value of every element.
+    dtype : numpy.dtype, optional
+        Default: bool, int64, float64 or complex128, by the type of `fill_value`.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: not pinned.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    TypeError
+        If `fill_value` is no number.
+    OverflowError
+        If an integer `fill_value` is out of the range of an integer `dtype`.
+    ValueError
+        If a length is negative, or there is no such device.
+    """
     return _made(np.full(shape, host(fill_value), dtype=_dtype_of(fill_value, dtype)), device)
 
 
 def full_like(
     x: Array, /, fill_value: complex, *, dtype: DType | None = None, device: str | None = None
 ) -> Array:
-    """Return an array of the same shape in which every element is the same."""
+    """Return an array of the same shape in which every element is the same.
+
+    Parameters
+    ----------
+    x : Array
+        Gives the shape.
+    fill_value : bool, int, float or complex
+        The value of every element, converted to the dtype.
+    dtype : numpy.dtype, optional
+        Default: that of `x`.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: as `x`.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    TypeError
+        If `fill_value` is no number.
+    OverflowError
+        If an integer `fill_value` is out of the range of an integer dtype.
+    ValueError
+        If there is no such device.
+    """
     values = np.full(x.shape, host(fill_value), dtype=x.dtype if dtype is None else dtype)
     return _made(values, device, x)
 
@@ -168,12 +308,56 @@ def linspace(
     device: str | None = None,
     endpoint: bool = True,
 ) -> Array:
-    """Return `num` numbers, evenly spaced from `start` to `stop`."""
+    """Return `num` numbers, evenly spaced from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop : float or complex
+        The first number, and the end.
+    num : int
+        How many numbers.
+    dtype : numpy.dtype, optional
+        Default: float64, or complex128 if one of the two is complex.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: not pinned.
+    endpoint : bool, optional
+        Whether `stop` is the last number, as by default. If not, the spacing is
+        ``(stop - start) / num``.
+
+    Returns
+    -------
+    Array
+        With one axis, of `num` elements.
+
+    Raises
+    ------
+    ValueError
+        If `num` is negative, or there is no such device.
+    """
     return _made(np.linspace(start, stop, num, dtype=dtype, endpoint=endpoint), device)
 
 
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
-    """Return the coordinates of a grid, an array for each axis."""
+    """Return the coordinates of a grid, an array for each axis.
+
+    Parameters
+    ----------
+    *arrays : Array
+        The coordinates along each axis; each with one axis, of numeric dtype.
+    indexing : {"xy", "ij"}, optional
+        Whether the first two axes of the results are exchanged, as by default, or in the order
+        of the arrays. Of lengths M and N, the results have shape (N, M) or (M, N).
+
+    Returns
+    -------
+    tuple of Array
+        As many as `arrays`, all of one shape, each of its own dtype.
+
+    Raises
+    ------
+    ValueError
+        For another `indexing`, or if the arrays are pinned to different devices.
+    """
     if not arrays:
         return ()
     return plain_each(_meshgrid(indexing), list(arrays))
@@ -182,34 +366,150 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
 def ones(
     shape: int | tuple[int, ...], *, dtype: DType | None = None, device: str | None = None
 ) -> Array:
-    """Return an array of ones."""
+    """Return an array of ones.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The length of every axis.
+    dtype : numpy.dtype, optional
+        Default: float64.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: not pinned.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    TypeError
+        For a dtype that is neither of numbers nor bool.
+    ValueError
+        If a length is negative, or there is no such device.
+    """
     return _made(np.ones(shape, dtype=dtype), device)
 
 
 def ones_like(x: Array, /, *, dtype: DType | None = None, device: str | None = None) -> Array:
-    """Return an array of ones, of the same shape."""
+    """Return an array of ones, of the same shape.
+
+    Parameters
+    ----------
+    x : Array
+        Gives the shape.
+    dtype : numpy.dtype, optional
+        Default: that of `x`.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: as `x`.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If there is no such device.
+    """
     return _like(np.ones, x, dtype, device)
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:
-    """Return the lower triangle of every matrix, zero above diagonal `k`."""
+    """Return the lower triangle of every matrix, zero above diagonal `k`.
+
+    Parameters
+    ----------
+    x : Array
+        Matrices, of shape ``(..., M, N)``.
+    k : int, optional
+        The last diagonal that is kept: 0, the default, is the main one, positive ones lie above.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If `x` has less than 2 axes.
+    """
     return plain(np.tril, _matrices(x, "tril"), k)
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
-    """Return the upper triangle of every matrix, zero below diagonal `k`."""
+    """Return the upper triangle of every matrix, zero below diagonal `k`.
+
+    Parameters
+    ----------
+    x : Array
+        Matrices, of shape ``(..., M, N)``.
+    k : int, optional
+        The first diagonal that is kept: 0, the default, is the main one, positive ones lie above.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If `x` has less than 2 axes.
+    """
     return plain(np.triu, _matrices(x, "triu"), k)
 
 
 def zeros(
     shape: int | tuple[int, ...], *, dtype: DType | None = None, device: str | None = None
 ) -> Array:
-    """Return an array of zeros."""
+    """Return an array of zeros.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The length of every axis.
+    dtype : numpy.dtype, optional
+        Default: float64.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: not pinned.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    TypeError
+        For a dtype that is neither of numbers nor bool.
+    ValueError
+        If a length is negative, or there is no such device.
+    """
     return _made(np.zeros(shape, dtype=dtype), device)
 
 
 def zeros_like(x: Array, /, *, dtype: DType | None = None, device: str | None = None) -> Array:
-    """Return an array of zeros, of the same shape."""
+    """Return an array of zeros, of the same shape.
+
+    Parameters
+    ----------
+    x : Array
+        Gives the shape.
+    dtype : numpy.dtype, optional
+        Default: that of `x`.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: as `x`.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If there is no such device.
+    """
     return _like(np.zeros, x, dtype, device)
 
 

@@ -104,10 +104,28 @@ def _dtype(x: Any) -> np.dtype[Any]:
 def astype(x: Array, dtype: DType, /, *, copy: Any = True, device: str | None = None) -> Array:
     """Return the array converted to a dtype; itself if nothing changes and no copy is asked for.
 
+    Parameters
+    ----------
+    x : Array
+        Of any dtype.
+    dtype : numpy.dtype
+        What to convert to. Floats lose their fraction in integers; all but 0 is true as bool.
+    copy : bool, optional
+        Whether to copy what is of that dtype already, as by default.
+    device : str, optional
+        ``"auto"``, or where to pin the result. Default: as `x`.
+
+    Returns
+    -------
+    Array
+        Of the shape of `x`.
+
     Raises
     ------
     TypeError
         From complex to real: say :func:`dispatch_xp.real`.
+    ValueError
+        If there is no such device.
     """
     wanted = np.dtype(dtype)
     name = devices.checked(device)
@@ -128,12 +146,46 @@ def astype(x: Array, dtype: DType, /, *, copy: Any = True, device: str | None = 
 
 
 def can_cast(from_: DType | Array, to: DType, /) -> Any:
-    """Return whether values of one dtype become another's without loss."""
+    """Return whether values of one dtype become another's without loss.
+
+    Parameters
+    ----------
+    from_ : numpy.dtype or Array
+        The dtype to convert from; that of an array.
+    to : numpy.dtype
+        The dtype to convert to.
+
+    Returns
+    -------
+    bool
+        By NumPy's rule ``"safe"``, under which int64 becomes float64, too.
+
+    Raises
+    ------
+    TypeError
+        For what is no dtype, a number of Python among it.
+    """
     return np.can_cast(_dtype(from_), np.dtype(to))
 
 
 def finfo(type: DType | Array, /) -> FloatInfo:
-    """Return the limits of a floating dtype; those of its parts for a complex one."""
+    """Return the limits of a floating dtype; those of its parts for a complex one.
+
+    Parameters
+    ----------
+    type : numpy.dtype or Array
+        Real or complex floating; the dtype of an array.
+
+    Returns
+    -------
+    FloatInfo
+        With ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` and ``dtype``.
+
+    Raises
+    ------
+    ValueError
+        If the dtype is not floating.
+    """
     found: Any = np.finfo(_dtype(type))
     return FloatInfo(
         bits=int(found.bits),
@@ -146,7 +198,23 @@ def finfo(type: DType | Array, /) -> FloatInfo:
 
 
 def iinfo(type: DType | Array, /) -> IntegerInfo:
-    """Return the limits of an integer dtype."""
+    """Return the limits of an integer dtype.
+
+    Parameters
+    ----------
+    type : numpy.dtype or Array
+        Integer; the dtype of an array.
+
+    Returns
+    -------
+    IntegerInfo
+        With ``bits``, ``max``, ``min`` and ``dtype``.
+
+    Raises
+    ------
+    ValueError
+        If the dtype is not integer; bool isn't.
+    """
     found: Any = np.iinfo(_dtype(type))
     return IntegerInfo(
         bits=int(found.bits), max=int(found.max), min=int(found.min), dtype=np.dtype(found.dtype)
@@ -154,10 +222,49 @@ def iinfo(type: DType | Array, /) -> IntegerInfo:
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> Any:
-    """Return whether a dtype is of a kind, such as ``"real floating"``, or of one of several."""
+    """Return whether a dtype is of a kind, such as ``"real floating"``, or of one of several.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        The dtype in question.
+    kind : str, numpy.dtype or tuple of them
+        ``"bool"``, ``"signed integer"``, ``"unsigned integer"``, ``"integral"``,
+        ``"real floating"``, ``"complex floating"`` or ``"numeric"``, which is all but bool; or a
+        dtype, which has to be the same. Of a tuple one is enough.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+    TypeError
+        If `kind` is neither a string nor a dtype, or has something else in it.
+    """
     return np.isdtype(np.dtype(dtype), kind)
 
 
 def result_type(*arrays_and_dtypes: Array | complex | DType) -> np.dtype[Any]:
-    """Return the dtype that an operation on these has; numbers of Python adapt to the others."""
+    """Return the dtype that an operation on these has; numbers of Python adapt to the others.
+
+    Parameters
+    ----------
+    *arrays_and_dtypes : Array, numpy.dtype, bool, int, float or complex
+        One at least. A number of Python counts by its kind only: it leaves the dtype as it is
+        unless that is of a lower kind.
+
+    Returns
+    -------
+    numpy.dtype
+
+    Raises
+    ------
+    ValueError
+        If nothing is given.
+    TypeError
+        For what is no dtype.
+    """
     return np.result_type(*(x.dtype if isinstance(x, Array) else x for x in arrays_and_dtypes))

@@ -52,7 +52,33 @@ def fft(
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array:
-    """Return the one-dimensional discrete Fourier transform."""
+    """Return the one-dimensional discrete Fourier transform.
+
+    Parameters
+    ----------
+    x : Array
+        Of complex floating dtype; real ones are taken as complex.
+    n : int, optional
+        The number of points: the axis is cut, or filled up with zeros. Default: the length of the
+        axis.
+    axis : int, optional
+        The axis to transform. Default: the last.
+    norm : {"backward", "ortho", "forward"}, optional
+        The result is divided by 1, the default, by the square root of the number of points, or by
+        that number.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `x`; of length `n` along the axis.
+
+    Raises
+    ------
+    ValueError
+        If there is no point to transform, or for another `norm`.
+    IndexError
+        If there is no such axis.
+    """
     return apply(_FFT, x, n=n, axis=axis, norm=norm)
 
 
@@ -64,7 +90,32 @@ def ifft(
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array:
-    """Return the one-dimensional inverse discrete Fourier transform."""
+    """Return the one-dimensional inverse discrete Fourier transform.
+
+    Parameters
+    ----------
+    x : Array
+        Of complex floating dtype; real ones are taken as complex.
+    n : int, optional
+        The number of points: the axis is cut, or filled up with zeros. Default: the length of the
+        axis.
+    axis : int, optional
+        The axis to transform. Default: the last.
+    norm : {"backward", "ortho", "forward"}, optional
+        The result is divided by the number of points, the default, by its square root, or by 1.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `x`; of length `n` along the axis.
+
+    Raises
+    ------
+    ValueError
+        If there is no point to transform, or for another `norm`.
+    IndexError
+        If there is no such axis.
+    """
     return apply(_IFFT, x, n=n, axis=axis, norm=norm)
 
 
@@ -76,7 +127,35 @@ def rfft(
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array:
-    """Return the one-dimensional discrete Fourier transform of real input, half of it."""
+    """Return the one-dimensional discrete Fourier transform of real input, half of it.
+
+    Parameters
+    ----------
+    x : Array
+        Of real floating dtype.
+    n : int, optional
+        The number of points: the axis is cut, or filled up with zeros. Default: the length of the
+        axis.
+    axis : int, optional
+        The axis to transform. Default: the last.
+    norm : {"backward", "ortho", "forward"}, optional
+        The result is divided by 1, the default, by the square root of the number of points, or by
+        that number.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `x`; of length ``n // 2 + 1`` along the axis.
+
+    Raises
+    ------
+    TypeError
+        If `x` is complex.
+    ValueError
+        If there is no point to transform, or for another `norm`.
+    IndexError
+        If there is no such axis.
+    """
     return apply(_RFFT, x, n=n, axis=axis, norm=norm)
 
 
@@ -88,7 +167,32 @@ def irfft(
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array:
-    """Return the one-dimensional inverse of :func:`rfft`, real."""
+    """Return the one-dimensional inverse of :func:`rfft`, real.
+
+    Parameters
+    ----------
+    x : Array
+        Of complex floating dtype: the half with frequencies that aren't negative.
+    n : int, optional
+        The length of the result along the axis; the input is cut, or filled up with zeros, to
+        ``n // 2 + 1``. Default: ``2 * (m - 1)``, where m is the length of the axis. Say an odd one.
+    axis : int, optional
+        The axis to transform. Default: the last.
+    norm : {"backward", "ortho", "forward"}, optional
+        The result is divided by the number of points, the default, by its square root, or by 1.
+
+    Returns
+    -------
+    Array
+        Real, of the precision of `x`; of length `n` along the axis.
+
+    Raises
+    ------
+    ValueError
+        If there is no point to transform, or for another `norm`.
+    IndexError
+        If there is no such axis.
+    """
     return apply(_IRFFT, x, n=n, axis=axis, norm=norm)
 
 
@@ -100,7 +204,33 @@ def hfft(
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array:
-    """Return the one-dimensional real transform of Hermitian input, of which half is given."""
+    """Return the one-dimensional real transform of Hermitian input, of which half is given.
+
+    Parameters
+    ----------
+    x : Array
+        Of complex floating dtype: the half at times that aren't negative.
+    n : int, optional
+        The length of the result along the axis; the input is cut, or filled up with zeros, to
+        ``n // 2 + 1``. Default: ``2 * (m - 1)``, where m is the length of the axis. Say an odd one.
+    axis : int, optional
+        The axis to transform. Default: the last.
+    norm : {"backward", "ortho", "forward"}, optional
+        The result is divided by 1, the default, by the square root of the number of points, or by
+        that number.
+
+    Returns
+    -------
+    Array
+        Real, of the precision of `x`; of length `n` along the axis.
+
+    Raises
+    ------
+    ValueError
+        If there is no point to transform, or for another `norm`.
+    IndexError
+        If there is no such axis.
+    """
     return apply(_HFFT, x, n=n, axis=axis, norm=norm)
 
 
@@ -112,7 +242,34 @@ def ihfft(
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array:
-    """Return the one-dimensional inverse of :func:`hfft`, half of it."""
+    """Return the one-dimensional inverse of :func:`hfft`, half of it.
+
+    Parameters
+    ----------
+    x : Array
+        Of real floating dtype.
+    n : int, optional
+        The number of points: the axis is cut, or filled up with zeros. Default: the length of the
+        axis.
+    axis : int, optional
+        The axis to transform. Default: the last.
+    norm : {"backward", "ortho", "forward"}, optional
+        The result is divided by the number of points, the default, by its square root, or by 1.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `x`; of length ``n // 2 + 1`` along the axis.
+
+    Raises
+    ------
+    TypeError
+        If `x` is complex.
+    ValueError
+        If there is no point to transform, or for another `norm`.
+    IndexError
+        If there is no such axis.
+    """
     return apply(_IHFFT, x, n=n, axis=axis, norm=norm)
 
 
@@ -124,7 +281,33 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array:
-    """Return the n-dimensional discrete Fourier transform."""
+    """Return the n-dimensional discrete Fourier transform.
+
+    Parameters
+    ----------
+    x : Array
+        Of complex floating dtype; real ones are taken as complex.
+    s : sequence of int, optional
+        The number of points along each of `axes`: the axis is cut, or filled up with zeros. -1
+        stands for the length of the axis, which is the default.
+    axes : sequence of int, optional
+        The axes to transform. Default: all; with `s`, say them.
+    norm : {"backward", "ortho", "forward"}, optional
+        The result is divided by 1, the default, by the square root of the number of points, or by
+        that number.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `x`; of the lengths `s` along `axes`.
+
+    Raises
+    ------
+    ValueError
+        If there is no point to transform, `s` and `axes` differ in length, or for another `norm`.
+    IndexError
+        If there is no such axis.
+    """
     return apply(_FFTN, x, s=s, axes=axes, norm=norm)
 
 
@@ -136,7 +319,32 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array:
-    """Return the n-dimensional inverse discrete Fourier transform."""
+    """Return the n-dimensional inverse discrete Fourier transform.
+
+    Parameters
+    ----------
+    x : Array
+        Of complex floating dtype; real ones are taken as complex.
+    s : sequence of int, optional
+        The number of points along each of `axes`: the axis is cut, or filled up with zeros. -1
+        stands for the length of the axis, which is the default.
+    axes : sequence of int, optional
+        The axes to transform. Default: all; with `s`, say them.
+    norm : {"backward", "ortho", "forward"}, optional
+        The result is divided by the number of points, the default, by its square root, or by 1.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `x`; of the lengths `s` along `axes`.
+
+    Raises
+    ------
+    ValueError
+        If there is no point to transform, `s` and `axes` differ in length, or for another `norm`.
+    IndexError
+        If there is no such axis.
+    """
     return apply(_IFFTN, x, s=s, axes=axes, norm=norm)
 
 
@@ -148,7 +356,36 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array:
-    """Return the n-dimensional discrete Fourier transform of real input, half of it."""
+    """Return the n-dimensional discrete Fourier transform of real input, half of it.
+
+    Parameters
+    ----------
+    x : Array
+        Of real floating dtype.
+    s : sequence of int, optional
+        The number of points along each of `axes`: the axis is cut, or filled up with zeros. -1
+        stands for the length of the axis, which is the default.
+    axes : sequence of int, optional
+        The axes to transform, the last of them is halved. Default: all; with `s`, say them.
+    norm : {"backward", "ortho", "forward"}, optional
+        The result is divided by 1, the default, by the square root of the number of points, or by
+        that number.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `x`; of the lengths `s` along `axes`, along the last of them
+        ``s[-1] // 2 + 1``.
+
+    Raises
+    ------
+    TypeError
+        If `x` is complex.
+    ValueError
+        If there is no point to transform, `s` and `axes` differ in length, or for another `norm`.
+    IndexError
+        If there is no such axis.
+    """
     return apply(_RFFTN, x, s=s, axes=axes, norm=norm)
 
 
@@ -160,29 +397,140 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Array:
-    """Return the n-dimensional inverse of :func:`rfftn`, real."""
+    """Return the n-dimensional inverse of :func:`rfftn`, real.
+
+    Parameters
+    ----------
+    x : Array
+        Of complex floating dtype: the half with frequencies that aren't negative.
+    s : sequence of int, optional
+        The lengths of the result along `axes`; the input is cut, or filled up with zeros, to them,
+        along the last to ``s[-1] // 2 + 1``. Default: the lengths of the axes, along the last
+        ``2 * (m - 1)``, where m is its length.
+    axes : sequence of int, optional
+        The axes to transform, the last of them is the halved one. Default: all; with `s`, say them.
+    norm : {"backward", "ortho", "forward"}, optional
+        The result is divided by the number of points, the default, by its square root, or by 1.
+
+    Returns
+    -------
+    Array
+        Real, of the precision of `x`; of the lengths `s` along `axes`.
+
+    Raises
+    ------
+    ValueError
+        If there is no point to transform, `s` and `axes` differ in length, or for another `norm`.
+    IndexError
+        If there is no such axis.
+    """
     return apply(_IRFFTN, x, s=s, axes=axes, norm=norm)
 
 
 def fftfreq(
     n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None
 ) -> Array:
-    """Return the frequencies of :func:`fft`, for samples `d` apart."""
+    """Return the frequencies of :func:`fft`, for samples `d` apart.
+
+    Parameters
+    ----------
+    n : int
+        The number of points, 1 or more.
+    d : float, optional
+        From one sample to the next; 1 by default.
+    dtype : numpy.dtype, optional
+        Of real floats. Default: float64.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: not pinned.
+
+    Returns
+    -------
+    Array
+        Of `n` elements, in cycles per unit of `d`: 0 and the positive ones, then the negative ones,
+        ``1 / (n * d)`` apart. Of an even `n`, half the sampling frequency is negative.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If `n` or `d` is 0.
+    ValueError
+        If `n` is no integer or negative, or there is no such device.
+    """
     return asarray(np.fft.fftfreq(n, d), dtype=dtype, device=device)
 
 
 def rfftfreq(
     n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None
 ) -> Array:
-    """Return the frequencies of :func:`rfft`, for samples `d` apart."""
+    """Return the frequencies of :func:`rfft`, for samples `d` apart.
+
+    Parameters
+    ----------
+    n : int
+        The number of points, 1 or more.
+    d : float, optional
+        From one sample to the next; 1 by default.
+    dtype : numpy.dtype, optional
+        Of real floats. Default: float64.
+    device : str, optional
+        ``"auto"``, or where to pin the array. Default: not pinned.
+
+    Returns
+    -------
+    Array
+        Of ``n // 2 + 1`` elements, in cycles per unit of `d`: from 0, ``1 / (n * d)`` apart.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If `n` or `d` is 0.
+    ValueError
+        If `n` is no integer or negative, or there is no such device.
+    """
     return asarray(np.fft.rfftfreq(n, d), dtype=dtype, device=device)
 
 
 def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
-    """Return the spectrum with frequency zero moved to the middle."""
+    """Return the spectrum with frequency zero moved to the middle.
+
+    Parameters
+    ----------
+    x : Array
+        A spectrum as :func:`fft` or :func:`fftn` returns it, or its frequencies.
+    axes : int or sequence of int, optional
+        The axes to shift. Default: all.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    IndexError
+        If there is no such axis.
+    """
     return apply(_FFTSHIFT, x, axes=axes)
 
 
 def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
-    """Return the spectrum with frequency zero moved back to the start."""
+    """Return the spectrum with frequency zero moved back to the start.
+
+    Parameters
+    ----------
+    x : Array
+        As :func:`fftshift` returns it, also along axes of odd length.
+    axes : int or sequence of int, optional
+        The axes to shift. Default: all.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    IndexError
+        If there is no such axis.
+    """
     return apply(_IFFTSHIFT, x, axes=axes)

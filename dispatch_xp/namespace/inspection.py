@@ -23,18 +23,47 @@ _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["compl
 
 
 class Info:
-    """What the namespace can do."""
+    """What the namespace can do, as :func:`__array_namespace_info__` returns it."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Return the optional features of the standard, and whether they are here."""
+        """Return the optional features of the standard, and whether they are here.
+
+        Returns
+        -------
+        dict
+            ``"boolean indexing"`` and ``"data-dependent shapes"``, both True, and
+            ``"max dimensions"``, how many axes an array can have.
+        """
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> str:
-        """Return the device of new arrays: ``"auto"``."""
+        """Return the device of new arrays: ``"auto"``.
+
+        Returns
+        -------
+        str
+        """
         return devices.AUTO
 
     def default_dtypes(self, *, device: str | None = None) -> dict[str, np.dtype[Any]]:
-        """Return the dtypes of new arrays, by kind."""
+        """Return the dtypes of new arrays, by kind.
+
+        Parameters
+        ----------
+        device : str, optional
+            The dtypes are the same on all of them.
+
+        Returns
+        -------
+        dict
+            The dtypes of ``"real floating"``, ``"complex floating"``, ``"integral"`` and
+            ``"indexing"``.
+
+        Raises
+        ------
+        ValueError
+            If there is no such device.
+        """
         devices.checked(device)
         integer = np.dtype(np.int64)
         return {
@@ -49,10 +78,22 @@ class Info:
     ) -> dict[str, np.dtype[Any]]:
         """Return the dtypes of a device, of a kind or of several.
 
+        Parameters
+        ----------
+        device : str, optional
+            The dtypes are the same on all of them.
+        kind : str or tuple of str, optional
+            Such as ``"integral"``, as for :func:`dispatch_xp.isdtype`. Default: all.
+
+        Returns
+        -------
+        dict
+            The dtypes by their names.
+
         Raises
         ------
         ValueError
-            For a kind that the standard doesn't have.
+            For a kind that the standard doesn't have, or if there is no such device.
         """
         devices.checked(device)
         kinds = ("bool", "numeric") if kind is None else (kind,) if isinstance(kind, str) else kind
@@ -63,10 +104,23 @@ class Info:
         return {dtype: getattr(data_types, dtype) for name in kinds for dtype in _KINDS[name]}
 
     def devices(self) -> tuple[str, ...]:
-        """Return the devices that an array can be told to be on."""
+        """Return the devices that an array can be told to be on.
+
+        Returns
+        -------
+        tuple of str
+            ``"auto"``, ``"cpu"``, and those of the backends that are available.
+        """
         return devices.available()
 
 
 def __array_namespace_info__() -> Info:
-    """Return what the namespace can do."""
+    """Return what the namespace can do.
+
+    Returns
+    -------
+    Info
+        With the methods ``capabilities``, ``default_device``, ``default_dtypes``, ``devices`` and
+        ``dtypes``.
+    """
     return Info()

@@ -14,7 +14,8 @@ import pytest
 
 from dispatch_xp.backends import Backend, registry
 from dispatch_xp.backends.interface import Availability
-from dispatch_xp.calibration import Progress, calibrate
+from dispatch_xp.calibration import Interrupted, Progress, calibrate
+from dispatch_xp.calibration.canary import Canary
 from dispatch_xp.calibration.plan import DEPTHS, tasks
 from dispatch_xp.config import Settings
 from dispatch_xp.decision import REFERENCE
@@ -312,3 +313,60 @@ def test_the_rates_of_calibrated_shapes_come_back(use):
         (point,) = [p for p in points if math.isclose(p.work, call.workload.work)]
         expected = point.seconds * call.workload.flops / call.workload.work
         assert policy.predict(call, REFERENCE).total == pytest.approx(expected)
+
+
+def test_the_canary_knows_what_is_usual_next_to_what():
+    canary = Canary(tolerance=1.5)
+    for _ in range(10):
+        assert canary.is_quiet("alone", 1.0, 1.1)
+        assert canary.is_quiet("spinning", 2.0, 2.1)
+    assert not canary.is_quiet("alone", 1.0, 2.0)
+    assert canary.is_quiet("spinning", 2.0, 2.2)
+    assert canary.disturbed == 1
+    assert canary.sing() > 0
+
+
+def test_a_disturbed_point_is_measured_again(use, monkeypatch):
+    settings = use(Fake)
+    songs = iter([1.0] * 16 + [9.0] * 4)
+    monkeypatch.setattr(Canary, "sing", lambda self: next(songs, 1.0))
+    profile = calibrate(settings, "quick", operations=["exp"], dtypes=["float64"], seconds=20)
+    assert any("measurements were disturbed, and repeated" in note for note in profile.notes)
+
+
+def test_what_is_known_is_not_measured_again(use):
+    settings = use(Fake)
+    how = {"dtypes": ["float64"], "seconds": 5}
+    first = calibrate(settings, "quick", operations=["exp"], **how)
+    key = ("exp", "vector", "float64")
+    labels = []
+    second = calibrate(
+        settings,
+        "quick",
+        operations=["exp"],
+        known=first,
+        progress=lambda step: labels.append(step.label),
+        **how,
+    )
+    assert second.points["exp"] == first.points["exp"]
+    assert not any(label.startswith("exp") for label in labels)
+    assert key in second.curves
+
+
+def test_an_interrupt_brings_what_was_measured(use):
+    settings = use(Fake)
+
+    def stop(step):
+        if step.label.startswith("exp (vector, float32"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        calibrate(
+            settings,
+            "quick",
+            operations=["exp"],
+            dtypes=["float64", "float32"],
+            progress=stop,
+        )
+    assert stopped.value.profile.curves.keys() <= {("exp", "vector", "float64")}
+    assert CURRENT.get() is None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dispatch_xp import calibration
-from dispatch_xp.calibration import Progress
+from dispatch_xp.calibration import Interrupted, Progress
 from dispatch_xp.calibration.plan import DEPTHS
 from dispatch_xp.curve import Point
 from dispatch_xp.profile import BackendProfile, Profile, read, this_machine
@@ -47,6 +47,8 @@ class Calibration:
     def __call__(self, settings, depth="quick", *, progress, **how):
         progress(Progress(0.5, 1.0, "exp"))
         self.asked.append((settings, depth, how))
+        if isinstance(self.result, Exception):
+            raise self.result
         return self.result
 
 
@@ -104,7 +106,7 @@ def test_nothing_measured_leaves_the_old_profile(call, calibrated):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are different there")
-def test_an_interrupt_leaves_the_old_profile(tmp_path):
+def test_an_interrupt_leaves_the_old_profile_and_what_it_has(tmp_path):
     path = tmp_path / "profile.json"
     path.write_text("the old one")
     code = (
@@ -133,7 +135,43 @@ def test_an_interrupt_leaves_the_old_profile(tmp_path):
     finally:
         program.kill()
     assert program.returncode == 1
-    assert "Aborted!" in said
+    assert "`dispatch-xp calibrate --continue` goes on" in said
     assert "Traceback" not in said
     assert path.read_text() == "the old one"
-    assert list(tmp_path.iterdir()) == [path]
+    assert sorted(tmp_path.iterdir()) == [path, tmp_path / "profile.json.part"]
+
+
+def test_going_on_measures_the_rest(call, calibrated):
+    stopped = Interrupted(made())
+    calibrated.result = stopped
+    said = call("calibrate", "--full", "--output", "p.json", code=1).stderr
+    assert "stopped after 1 speed curves" in said
+    assert not Path("p.json").exists()
+    calibrated.result = made()
+    call("calibrate", "--continue", "--output", "p.json")
+    _, _, how = calibrated.asked[-1]
+    assert list(how["known"].curves) == [("exp", "vector", "float64")]
+    assert read(Path("p.json")).curves
+    assert not Path("p.json.part").exists()
+
+
+def test_nothing_to_go_on_with(call, calibrated):
+    said = call("calibrate", "--continue", "--output", "p.json", code=2).stderr
+    assert "there is nothing to go on with: no" in said
+    assert "p.json.part" in said
+    assert not calibrated.asked
+
+
+def test_a_part_keeps_the_rest_of_the_old_profile(call, calibrated):
+    call("calibrate", "--output", "p.json")
+    points = {"sum": made().points["exp"]}
+    calibrated.result = made(points)
+    out = call("calibrate", "--operations", "sum", "--output", "p.json").output
+    assert "1 speed curves of 2, in place of 1" in out
+    assert sorted(read(Path("p.json")).curves) == [
+        ("exp", "vector", "float64"),
+        ("sum", "vector", "float64"),
+    ]
+    # a whole calibration does not
+    call("calibrate", "--output", "p.json")
+    assert list(read(Path("p.json")).curves) == [("sum", "vector", "float64")]
