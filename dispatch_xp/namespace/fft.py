@@ -175,7 +175,7 @@ def irfft(
         Of complex floating dtype: the half with frequencies that aren't negative.
     n : int, optional
         The length of the result along the axis; the input is cut, or filled up with zeros, to
-        ``n // 2 + 1``. Default: ``2 * (m - 1)``, where m is the length of the axis. Say an odd one.
+        ``n // 2 + 1``. Default: ``2 * (m - 1)``, where m is the length of the axis; always even.
     axis : int, optional
         The axis to transform. Default: the last.
     norm : {"backward", "ortho", "forward"}, optional
@@ -212,7 +212,7 @@ def hfft(
         Of complex floating dtype: the half at times that aren't negative.
     n : int, optional
         The length of the result along the axis; the input is cut, or filled up with zeros, to
-        ``n // 2 + 1``. Default: ``2 * (m - 1)``, where m is the length of the axis. Say an odd one.
+        ``n // 2 + 1``. Default: ``2 * (m - 1)``, where m is the length of the axis; always even.
     axis : int, optional
         The axis to transform. Default: the last.
     norm : {"backward", "ortho", "forward"}, optional

@@ -401,6 +401,11 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     -------
     Array
         Of shape ``(...)`` and dtype int64.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the iteration for the singular values does not converge.
     """
     return apply(_MATRIX_RANK, x, rtol=unwrap(rtol))
 

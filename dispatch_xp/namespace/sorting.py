@@ -20,14 +20,58 @@ _SORT = Routed("numpy.sort")
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Return the positions that sort the elements along an axis."""
+    """Return the positions that sort the elements along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+    axis : int, optional
+        The axis. Default: the last.
+    descending : bool, optional
+        Whether the greatest comes first. Default: no.
+    stable : bool, optional
+        Whether equal elements keep their order, as by default. False leaves it open.
+
+    Returns
+    -------
+    Array
+        Of the shape of `x` and the default indexing dtype. NaN counts as the greatest.
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     if descending:
         return plain(_descending, x, axis)
     return apply(_ARGSORT, x, axis=axis, stable=stable)
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Return the elements sorted along an axis."""
+    """Return the elements sorted along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+    axis : int, optional
+        The axis. Default: the last.
+    descending : bool, optional
+        Whether the greatest comes first. Default: no.
+    stable : bool, optional
+        Whether equal elements keep their order, as by default. False leaves it open.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of `x`. NaN counts as the greatest.
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     if descending:
         return plain(np.flip, apply(_SORT, x, axis=axis, stable=stable), axis)
     return apply(_SORT, x, axis=axis, stable=stable)

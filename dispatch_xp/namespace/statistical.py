@@ -42,7 +42,31 @@ def cumulative_prod(
     dtype: DType | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Return the products of the elements up to each; with ``include_initial`` 1 comes first."""
+    """Return the products of the elements up to each; with ``include_initial`` 1 comes first.
+
+    Parameters
+    ----------
+    x : Array
+        Of numeric dtype.
+    axis : int, optional
+        The axis. May be left out if `x` has no more than one.
+    dtype : numpy.dtype, optional
+        In which to multiply. Default: that of `x`; int64 or uint64 for small integers, bool.
+    include_initial : bool, optional
+        Whether 1 comes first, so that the result is longer by 1. Default: no.
+
+    Returns
+    -------
+    Array
+        Of the shape of `x`, but for an initial 1.
+
+    Raises
+    ------
+    ValueError
+        If `axis` is left out and `x` has several axes.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     return plain(_cumulative_prod, x, axis, dtype, include_initial)
 
 
@@ -54,24 +78,114 @@ def cumulative_sum(
     dtype: DType | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Return the sums of the elements up to each; with ``include_initial`` 0 comes first."""
+    """Return the sums of the elements up to each; with ``include_initial`` 0 comes first.
+
+    Parameters
+    ----------
+    x : Array
+        Of numeric dtype.
+    axis : int, optional
+        The axis. May be left out if `x` has no more than one.
+    dtype : numpy.dtype, optional
+        In which to add. Default: that of `x`; int64 or uint64 for small integers, bool.
+    include_initial : bool, optional
+        Whether 0 comes first, so that the result is longer by 1. Default: no.
+
+    Returns
+    -------
+    Array
+        Of the shape of `x`, but for an initial 0.
+
+    Raises
+    ------
+    ValueError
+        If `axis` is left out and `x` has several axes.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     return apply(_CUMULATIVE_SUM, x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
 def max(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
-    """Return the greatest element along the axes; NaN if there is one."""
+    """Return the greatest element along the axes; NaN if there is one.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes. Default: all.
+    keepdims : bool, optional
+        Whether these axes stay, of length 1. Default: no.
+
+    Returns
+    -------
+    Array
+        Of the dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If there are no elements, or an axis is named twice.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     return apply(_MAX, x, axis=axis, keepdims=keepdims)
 
 
 def mean(
     x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Array:
-    """Return the arithmetic mean along the axes."""
+    """Return the arithmetic mean along the axes.
+
+    Parameters
+    ----------
+    x : Array
+        Of floating dtype.
+    axis : int or tuple of int, optional
+        The axes. Default: all.
+    keepdims : bool, optional
+        Whether these axes stay, of length 1. Default: no.
+
+    Returns
+    -------
+    Array
+        Of the dtype of `x`, float64 for integers. NaN of no elements.
+
+    Raises
+    ------
+    ValueError
+        If an axis is named twice.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     return apply(_MEAN, x, axis=axis, keepdims=keepdims)
 
 
 def min(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
-    """Return the least element along the axes; NaN if there is one."""
+    """Return the least element along the axes; NaN if there is one.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes. Default: all.
+    keepdims : bool, optional
+        Whether these axes stay, of length 1. Default: no.
+
+    Returns
+    -------
+    Array
+        Of the dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If there are no elements, or an axis is named twice.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     return apply(_MIN, x, axis=axis, keepdims=keepdims)
 
 
@@ -83,7 +197,31 @@ def prod(
     dtype: DType | None = None,
     keepdims: bool = False,
 ) -> Array:
-    """Return the product along the axes; small integers are multiplied as the default integer."""
+    """Return the product along the axes; small integers are multiplied as the default integer.
+
+    Parameters
+    ----------
+    x : Array
+        Of numeric dtype.
+    axis : int or tuple of int, optional
+        The axes. Default: all.
+    dtype : numpy.dtype, optional
+        In which to multiply. Default: that of `x`; int64 or uint64 for small integers, bool.
+    keepdims : bool, optional
+        Whether these axes stay, of length 1. Default: no.
+
+    Returns
+    -------
+    Array
+        Of that dtype; integers wrap around. 1 of no elements.
+
+    Raises
+    ------
+    ValueError
+        If an axis is named twice.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     return apply(_PROD, x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -95,7 +233,31 @@ def sum(
     dtype: DType | None = None,
     keepdims: bool = False,
 ) -> Array:
-    """Return the sum along the axes; small integers are added as the default integer."""
+    """Return the sum along the axes; small integers are added as the default integer.
+
+    Parameters
+    ----------
+    x : Array
+        Of numeric dtype.
+    axis : int or tuple of int, optional
+        The axes. Default: all.
+    dtype : numpy.dtype, optional
+        In which to add. Default: that of `x`; int64 or uint64 for small integers, bool.
+    keepdims : bool, optional
+        Whether these axes stay, of length 1. Default: no.
+
+    Returns
+    -------
+    Array
+        Of that dtype; integers wrap around. 0 of no elements.
+
+    Raises
+    ------
+    ValueError
+        If an axis is named twice.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     return apply(_SUM, x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -107,7 +269,33 @@ def std(
     correction: float = 0.0,
     keepdims: bool = False,
 ) -> Array:
-    """Return the standard deviation along the axes; divided by N less the correction."""
+    """Return the standard deviation along the axes; divided by N less the correction.
+
+    Parameters
+    ----------
+    x : Array
+        Of real floating dtype.
+    axis : int or tuple of int, optional
+        The axes. Default: all.
+    correction : float, optional
+        What is subtracted from N, the number of elements, to divide by: 0, the default, for a whole
+        population, 1 for a sample.
+    keepdims : bool, optional
+        Whether these axes stay, of length 1. Default: no.
+
+    Returns
+    -------
+    Array
+        The square root of :func:`var`; of the dtype of `x`, float64 for integers.
+        NaN of no elements.
+
+    Raises
+    ------
+    ValueError
+        If an axis is named twice.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     return apply(_STD, x, axis=axis, correction=correction, keepdims=keepdims)
 
 
@@ -119,7 +307,32 @@ def var(
     correction: float = 0.0,
     keepdims: bool = False,
 ) -> Array:
-    """Return the variance along the axes; divided by N less the correction."""
+    """Return the variance along the axes; divided by N less the correction.
+
+    Parameters
+    ----------
+    x : Array
+        Of real floating dtype.
+    axis : int or tuple of int, optional
+        The axes. Default: all.
+    correction : float, optional
+        What is subtracted from N, the number of elements, to divide by: 0, the default, for a whole
+        population, 1 for a sample.
+    keepdims : bool, optional
+        Whether these axes stay, of length 1. Default: no.
+
+    Returns
+    -------
+    Array
+        Of the dtype of `x`, float64 for integers. NaN of no elements.
+
+    Raises
+    ------
+    ValueError
+        If an axis is named twice.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
     return apply(_VAR, x, axis=axis, correction=correction, keepdims=keepdims)
 
 
