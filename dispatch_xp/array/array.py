@@ -18,7 +18,19 @@ from dispatch_xp.array.routed import LIMITS, Routed, pinned, routed
 from dispatch_xp.residency import ACTIVE, Resident, fetch, hold, value_on
 from dispatch_xp.state import quiet
 
-__all__ = ["Array", "host", "pin_of", "placed", "same", "share", "taken", "unwrap", "view", "wrap"]
+__all__ = [
+    "Array",
+    "host",
+    "operand",
+    "pin_of",
+    "placed",
+    "same",
+    "share",
+    "taken",
+    "unwrap",
+    "view",
+    "wrap",
+]
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _SCALARS = (int, float, complex, bool)
@@ -479,6 +491,17 @@ def host(x: Any) -> Any:
     raise TypeError(f"an Array or a number is needed here, not {type(x).__name__}")
 
 
+def operand(x: Any) -> Any:
+    """Return an `Array`, an ndarray or a scalar as it is.
+
+    Raises
+    ------
+    TypeError
+        For anything else, with its type.
+    """
+    return x if type(x) is Array else host(x)
+
+
 def unwrap(value: Any) -> Any:
     """Return a value with every `Array` in its lists, tuples and dictionaries as an ndarray."""
     if isinstance(value, Array):
@@ -624,10 +647,6 @@ def _in_place(entry: Elementwise, x: Array, other: Any) -> Array:
     return x
 
 
-def _operand(x: Any) -> Any:
-    return x if type(x) is Array else host(x)
-
-
 def _operator(entry: Elementwise) -> Callable[[Any, Any], Any]:
     """Return what a binary operator calls where the core leaves it to Python."""
 
@@ -646,7 +665,7 @@ def _function_of_one(entry: Elementwise) -> Callable[[Any], Array]:
 
 def _function_of_two(entry: Elementwise) -> Callable[[Any, Any], Array]:
     def function(x1: Any, x2: Any) -> Array:
-        return _pair(entry, _operand(x1), _operand(x2), pin_of((x1, x2)))
+        return _pair(entry, operand(x1), operand(x2), pin_of((x1, x2)))
 
     return function
 

@@ -56,7 +56,7 @@ def _called(
 
 def plain(function: Callable[..., Any], x: Any, *arguments: Any, **options: Any) -> Array:
     """Call a function of NumPy that no backend has; its result may look at `x`'s memory."""
-    pin = pin_of((x, arguments))
+    pin = pin_of((x, arguments, options))
     with pinned(pin):
         result = function(_array(x), *(unwrap(a) for a in arguments), **unwrap(options))
     return _looking(x, np.asarray(result), pin)
@@ -66,7 +66,7 @@ def plain_each(
     function: Callable[..., Any], x: Any, *arguments: Any, **options: Any
 ) -> tuple[Array, ...]:
     """Call a function of NumPy with several results that no backend has; as :func:`plain`."""
-    pin = pin_of((x, arguments))
+    pin = pin_of((x, arguments, options))
     with pinned(pin):
         results = function(_array(x), *(unwrap(a) for a in arguments), **unwrap(options))
     return tuple(_looking(x, np.asarray(result), pin) for result in results)

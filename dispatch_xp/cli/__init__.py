@@ -13,6 +13,7 @@ _COMMANDS = {
     "calibrate": "Learn this machine: measure every operation on every backend.",
     "config": "Show, check or write the configuration.",
     "explain": "Say where a call would run, and why.",
+    "plot": "Draw time against size, on every backend.",
     "status": "Say what is there, what is missing, and what is set.",
 }
 

@@ -226,7 +226,10 @@ def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = 
     backend = None if isinstance(x, (np.ndarray, Array)) else devices.owner_of(x)
     if backend is not None:
         return _adopted(backend, x, None, devices.checked(device), copy)
-    return _asarray(_exported(x, copy), None, device, copy)
+    array = _asarray(_exported(x, copy), None, device, copy)
+    if device is None and isinstance(x, Array):
+        array._pin = x._pin
+    return array
 
 
 def full(
@@ -294,6 +297,7 @@ def full_like(
     ValueError
         If there is no such device.
     """
+    x = _checked(x, "full_like")
     values = np.full(x.shape, host(fill_value), dtype=x.dtype if dtype is None else dtype)
     return _made(values, device, x)
 
@@ -535,7 +539,14 @@ def _dtype_of(fill_value: Any, dtype: DType | None) -> Any:
     return np.int64
 
 
+def _checked(x: Any, name: str) -> Array:
+    if not isinstance(x, Array):
+        raise TypeError(f"{name}() needs an Array, not {type(x).__name__}")
+    return x
+
+
 def _like(make: Callable[..., Any], x: Array, dtype: DType | None, device: str | None) -> Array:
+    x = _checked(x, f"{make.__name__}_like")
     return _made(make(x.shape, dtype=x.dtype if dtype is None else dtype), device, x)
 
 

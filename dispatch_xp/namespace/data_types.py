@@ -127,7 +127,11 @@ def astype(x: Array, dtype: DType, /, *, copy: Any = True, device: str | None = 
     ValueError
         If there is no such device.
     """
+    if not isinstance(x, Array):
+        raise TypeError(f"astype() needs an Array, not {type(x).__name__}")
     wanted = np.dtype(dtype)
+    if wanted.kind not in "biufc":
+        raise TypeError(f"an Array holds numbers and bools, not {wanted}")
     name = devices.checked(device)
     if x.dtype == wanted and not copy and name in (None, x.device):
         return x

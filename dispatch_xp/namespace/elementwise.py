@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_xp.array.array import Array, host
+from dispatch_xp.array.array import Array, host, operand
 from dispatch_xp.array.calls import apply, plain
 from dispatch_xp.array.core import core
 from dispatch_xp.array.elementwise import BINARY, UNARY
@@ -486,7 +486,7 @@ def clip(x: Array, /, min: float | Array | None = None, max: float | Array | Non
     TypeError
         If a bound is neither an Array nor a number.
     """
-    low, high = (None if bound is None else host(bound) for bound in (min, max))
+    low, high = (None if bound is None else operand(bound) for bound in (min, max))
     return _clip(x, low, high)
 
 
@@ -1399,7 +1399,7 @@ def _imag(x: Any) -> Any:
 
 
 def _clip(x: Array, low: Any, high: Any) -> Array:
-    """Clip to the bounds, which have no say in the dtype."""
+    """Clip to the bounds; numbers beyond the range of integers count as its ends."""
     dtype = x.dtype
     if low is None and high is None:
         return core.unary(_POSITIVE, x)

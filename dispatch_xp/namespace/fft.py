@@ -455,8 +455,10 @@ def fftfreq(
         If `n` or `d` is 0.
     ValueError
         If `n` is no integer or negative, or there is no such device.
+    TypeError
+        If the dtype is not one of real floats.
     """
-    return asarray(np.fft.fftfreq(n, d), dtype=dtype, device=device)
+    return asarray(np.fft.fftfreq(n, d), dtype=_real_floating(dtype), device=device)
 
 
 def rfftfreq(
@@ -486,8 +488,10 @@ def rfftfreq(
         If `n` or `d` is 0.
     ValueError
         If `n` is no integer or negative, or there is no such device.
+    TypeError
+        If the dtype is not one of real floats.
     """
-    return asarray(np.fft.rfftfreq(n, d), dtype=dtype, device=device)
+    return asarray(np.fft.rfftfreq(n, d), dtype=_real_floating(dtype), device=device)
 
 
 def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
@@ -534,3 +538,9 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
         If there is no such axis.
     """
     return apply(_IFFTSHIFT, x, axes=axes)
+
+
+def _real_floating(dtype: DType | None) -> DType | None:
+    if dtype is not None and np.dtype(dtype).kind != "f":
+        raise TypeError(f"frequencies are real floats, not {np.dtype(dtype)}")
+    return dtype

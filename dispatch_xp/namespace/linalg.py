@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dispatch_xp.array.array import Array, unwrap, wrap
+from dispatch_xp.array.array import Array, pin_of, unwrap, wrap
 from dispatch_xp.array.calls import apply, apply_each, plain
 from dispatch_xp.array.routed import Routed
 from dispatch_xp.namespace.data_types import DType
@@ -407,6 +407,7 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     numpy.linalg.LinAlgError
         If the iteration for the singular values does not converge.
     """
+    pin_of((x, rtol))
     return apply(_MATRIX_RANK, x, rtol=unwrap(rtol))
 
 
@@ -454,6 +455,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     ValueError
         If `x` is not floating and `rtol` is left out.
     """
+    pin_of((x, rtol))
     return apply(_PINV, x, rtol=unwrap(rtol))
 
 
@@ -475,9 +477,13 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> tupl
 
     Raises
     ------
+    ValueError
+        For another mode.
     numpy.linalg.LinAlgError
         If `x` has less than 2 axes.
     """
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"mode={mode!r} is neither 'reduced' nor 'complete'")
     return QRResult(*apply_each(_QR, x, mode=mode))
 
 

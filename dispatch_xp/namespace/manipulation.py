@@ -433,6 +433,9 @@ def _permuted(value: Any, axes: tuple[int, ...]) -> Any:
 def _checked(arrays: Any, name: str) -> list[Array]:
     if not isinstance(arrays, (tuple, list)):
         raise TypeError(f"{name}() takes a tuple or list of Array, not {type(arrays).__name__}")
+    for x in arrays:
+        if not isinstance(x, (Array, np.ndarray)):
+            raise TypeError(f"{name}() takes arrays, not {type(x).__name__}")
     return list(arrays)
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from dispatch_xp.array.array import Array, host, unwrap
+from dispatch_xp.array.array import Array, operand
 from dispatch_xp.array.calls import apply, plain, plain_each
 from dispatch_xp.array.routed import Routed
 
@@ -162,7 +162,7 @@ def searchsorted(
     TypeError
         If `sorter` is floating, or `x2` is neither an Array nor a number.
     """
-    return plain(np.searchsorted, x1, host(x2), side=side, sorter=unwrap(sorter))
+    return plain(np.searchsorted, x1, operand(x2), side=side, sorter=sorter)
 
 
 def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -187,4 +187,4 @@ def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Arra
     ValueError
         If the shapes don't broadcast.
     """
-    return plain(np.where, condition, host(x1), host(x2))
+    return plain(np.where, condition, operand(x1), operand(x2))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatch_xp.array.array import Array, host
+from dispatch_xp.array.array import Array, host, operand
 from dispatch_xp.array.calls import plain, plain_each
 
 __all__ = [
@@ -81,7 +81,7 @@ def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
     TypeError
         If an argument is neither an Array nor a number.
     """
-    return plain(np.isin, _array(x1), host(x2), invert=invert)
+    return plain(np.isin, _array(x1), operand(x2), invert=invert)
 
 
 def unique_all(x: Array, /) -> tuple[Array, Array, Array, Array]:

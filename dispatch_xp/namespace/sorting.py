@@ -43,6 +43,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     numpy.exceptions.AxisError
         If there is no such axis.
     """
+    _check(x, axis)
     if descending:
         return plain(_descending, x, axis)
     return apply(_ARGSORT, x, axis=axis, stable=stable)
@@ -72,9 +73,19 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     numpy.exceptions.AxisError
         If there is no such axis.
     """
+    _check(x, axis)
     if descending:
-        return plain(np.flip, apply(_SORT, x, axis=axis, stable=stable), axis)
+        # reversed before, so that equal elements (0.0 and -0.0) keep their order when it is again
+        found = apply(_SORT, plain(np.flip, x, axis), axis=axis, stable=stable)
+        return plain(np.flip, found, axis)
     return apply(_SORT, x, axis=axis, stable=stable)
+
+
+def _check(x: Any, axis: Any) -> None:
+    if axis is None:
+        raise TypeError("axis is a number; reshape(x, (-1,)) flattens")
+    if isinstance(x, Array) and x.ndim == 0:
+        raise np.exceptions.AxisError(axis, 0)
 
 
 def _descending(x: Any, axis: int) -> Any:

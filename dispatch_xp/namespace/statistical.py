@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from dispatch_xp.array.array import Array
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from dispatch_xp.array.array import Array, wrap
 from dispatch_xp.array.calls import apply, plain
 from dispatch_xp.array.routed import Routed
 from dispatch_xp.namespace.data_types import DType
@@ -150,7 +153,7 @@ def mean(
     Returns
     -------
     Array
-        Of the dtype of `x`, float64 for integers. NaN of no elements.
+        Of the dtype of `x`, float64 for integers. NaN where N is not more than the correction.
 
     Raises
     ------
@@ -287,7 +290,6 @@ def std(
     -------
     Array
         The square root of :func:`var`; of the dtype of `x`, float64 for integers.
-        NaN of no elements.
 
     Raises
     ------
@@ -296,6 +298,8 @@ def std(
     numpy.exceptions.AxisError
         If there is no such axis.
     """
+    if correction and _count(x, axis) <= correction:
+        return _nan(x, axis, keepdims)
     return apply(_STD, x, axis=axis, correction=correction, keepdims=keepdims)
 
 
@@ -333,7 +337,24 @@ def var(
     numpy.exceptions.AxisError
         If there is no such axis.
     """
+    if correction and _count(x, axis) <= correction:
+        return _nan(x, axis, keepdims)
     return apply(_VAR, x, axis=axis, correction=correction, keepdims=keepdims)
+
+
+def _count(x: Array, axis: int | tuple[int, ...] | None) -> int:
+    """Return how many elements a reduction makes one of."""
+    if axis is None:
+        return x.size
+    return math.prod(x.shape[i] for i in normalize_axis_tuple(axis, x.ndim))
+
+
+def _nan(x: Array, axis: int | tuple[int, ...] | None, keepdims: bool) -> Array:
+    """Return what is left without a degree of freedom; NumPy would divide by less than zero."""
+    outline = np.broadcast_to(np.empty((), bool), x.shape)
+    shape = np.any(outline, axis=axis, keepdims=keepdims).shape
+    dtype = x.dtype if x.dtype.kind in "fc" else np.dtype(np.float64)
+    return wrap(np.full(shape, np.nan, dtype=dtype.char.lower()), x._pin)
 
 
 def _cumulative_prod(x: np.ndarray, axis: int | None, dtype: DType | None, initial: bool) -> object:

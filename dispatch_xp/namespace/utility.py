@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dispatch_xp.array.array import Array, unwrap
+from dispatch_xp.array.array import Array
 from dispatch_xp.array.calls import apply, plain
 from dispatch_xp.array.routed import Routed
 
@@ -108,5 +108,5 @@ def diff(
         If there is no such axis.
     """
     more = {"prepend": prepend, "append": append}
-    given = {name: unwrap(value) for name, value in more.items() if value is not None}
+    given = {name: value for name, value in more.items() if value is not None}
     return plain(np.diff, x, n=n, axis=axis, **given)

@@ -281,3 +281,65 @@ def test_operands_broadcast(routing, first, second, orders):
     got = np.asarray(xp.asarray(a) + xp.asarray(b))
     assert_array_equal(got, want)
     assert got.flags.c_contiguous == want.flags.c_contiguous or routing in ("dpnp", "random")
+
+
+# what the standard says and the public suite does not ask
+
+
+@pytest.mark.parametrize("correction", [3, 5, 2.5])
+def test_no_degree_of_freedom_is_nan(correction):
+    for function in (xp.var, xp.std):
+        x = xp.asarray([[1.0, 2.0], [3.0, 7.0]])
+        got = function(x, axis=0, correction=correction, keepdims=True)
+        assert got.shape == (1, 2)
+        assert bool(xp.all(xp.isnan(got)))
+    assert float(xp.var(x, correction=3)) == pytest.approx(np.var([1, 2, 3, 7]) * 4)
+
+
+def test_descending_and_stable_keeps_equal_elements_in_order():
+    got = np.asarray(xp.sort(xp.asarray([0.0, -0.0, 1.0]), descending=True))
+    assert np.signbit(got).tolist() == [False, False, True]
+    assert xp.argsort(xp.asarray([0.0, -0.0, 1.0]), descending=True)[1] == 0
+
+
+PINNED = {
+    "where": lambda x, y: xp.where(y > 0, x, y),
+    "clip": lambda x, y: xp.clip(x, y, 2.0),
+    "clip max": lambda x, y: xp.clip(x, 0.0, y),
+    "searchsorted": lambda x, y: xp.searchsorted(x, y),
+    "sorter": lambda x, y: xp.searchsorted(x, x, sorter=xp.asarray([0, 1, 2], device="cpu")),
+    "isin": lambda x, y: xp.isin(x, y),
+    "diff": lambda x, y: xp.diff(x, prepend=y),
+    "diff append": lambda x, y: xp.diff(x, append=y),
+    "concat": lambda x, y: xp.concat([x, y]),
+    "from_dlpack": lambda x, y: xp.from_dlpack(y),
+}
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_every_argument_pins(name):
+    x, y = xp.asarray([1.0, 2.0, 3.0]), xp.asarray([1.0, 2.0, 3.0], device="cpu")
+    assert PINNED[name](x, y).device == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda x: xp.astype(x, "O"), TypeError, "numbers and bools, not object"),
+        (lambda x: xp.astype(x, "U3"), TypeError, "numbers and bools"),
+        (lambda x: xp.astype([1.0], xp.float64), TypeError, "needs an Array, not list"),
+        (lambda x: xp.zeros_like([1.0]), TypeError, "zeros_like.. needs an Array, not list"),
+        (lambda x: xp.full_like(3, 1.0), TypeError, "full_like.. needs an Array, not int"),
+        (lambda x: xp.concat([x, 1]), TypeError, "concat.. takes arrays, not int"),
+        (lambda x: xp.linalg.qr(x, mode="r"), ValueError, "mode='r' is neither"),
+        (lambda x: xp.argsort(xp.asarray(1.0)), np.exceptions.AxisError, "axis"),
+        (lambda x: xp.sort(x, axis=None), TypeError, "axis is a number"),
+        (lambda x: xp.argsort(x, axis=None), TypeError, "axis is a number"),
+        (lambda x: xp.fft.fftfreq(4, dtype=xp.int64), TypeError, "real floats, not int64"),
+        (lambda x: xp.fft.rfftfreq(4, dtype=xp.complex64), TypeError, "real floats"),
+        (lambda x: xp.where(x > 0, x, "a"), TypeError, "not str"),
+    ],
+)
+def test_bad_input_is_named(call, error, said):
+    with pytest.raises(error, match=said):
+        call(xp.ones((3, 3)))

@@ -1,0 +1,86 @@
+"""Predicted against measured, for calls that calibration did not measure.
+
+    env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python benchmarks/bench_predictions.py [COUNT]
+
+Needs a machine profile. Nothing is learned on the way: the profile alone predicts.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import warnings
+from collections import defaultdict
+
+import numpy as np
+from heldout import calls
+
+from dispatch_xp import backends
+from dispatch_xp.calibration.plan import Case
+from dispatch_xp.calibration.run import _pool
+from dispatch_xp.calibration.timing import Failure, on_backend, on_reference
+from dispatch_xp.config import load
+from dispatch_xp.decision import REFERENCE
+from dispatch_xp.policies.cost_model import CostModelPolicy
+from dispatch_xp.state import CURRENT, QUIET
+
+BUDGET = 8e-3
+LONGEST = 0.1
+
+
+def measured(name: str, case: Case) -> float:
+    """Return the seconds of a call on a backend, the shortest of several."""
+    if name == REFERENCE:
+        return on_reference(case, BUDGET)
+    return on_backend(case, backends.get(name), load().settings, BUDGET)
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 500
+    settings = load().settings
+    policy = CostModelPolicy(settings)
+    if policy.profile is None:
+        sys.exit(policy.problem)
+    CURRENT.set(QUIET)
+    warnings.simplefilter("ignore")
+    names = [REFERENCE, *(n for n in policy.profile.backends if backends.get(n).shares_host_memory)]
+    cases = sorted(calls(count), key=_pool)
+    errors: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for name in names:
+        time.sleep(0.1)
+        last = ""
+        for case in cases:
+            call = case.call
+            if name != REFERENCE:
+                backend = backends.get(name)
+                backend.start()
+                if call.operation.name not in backend.operations() or backend.refuses(call):
+                    continue
+            prediction = policy.predict(call, name)
+            if prediction is None or prediction.total > LONGEST:
+                continue
+            pool = _pool(case)
+            if pool != last:
+                time.sleep(0.1)
+                last = pool
+            try:
+                seconds = measured(name, case)
+            except Failure:
+                continue
+            label = f"{' '.join(call.curve)} {call.shapes}"
+            errors[name].append((math.log(seconds / prediction.total), label))
+    print(f"{count} calls of mixed operations, dtypes and shapes; measured / predicted")
+    print(f"{'':12}{'calls':>7}{'median':>9}{'90%':>9}   goals 1.15 and 1.50")
+    for name, found in errors.items():
+        apart = np.exp(np.quantile([abs(e) for e, _ in found], [0.5, 0.9]))
+        print(f"{name:12}{len(found):7}{apart[0]:9.2f}{apart[1]:9.2f}")
+    if "-v" in sys.argv:
+        for name, found in errors.items():
+            print(name)
+            for error, label in sorted(found, key=lambda pair: -abs(pair[0]))[:40]:
+                print(f"  {math.exp(error):7.2f}  {label}")
+
+
+if __name__ == "__main__":
+    main()
