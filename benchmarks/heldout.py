@@ -14,7 +14,7 @@ from dispatch_xp.functions import FUNCTIONS
 
 __all__ = ["calls"]
 
-UNARY = "abs exp log sin sqrt square tanh isfinite negative floor expm1 arctan".split()
+UNARY = "absolute exp log sin sqrt square tanh isfinite negative floor expm1 arctan".split()
 BINARY = "add multiply divide maximum less power hypot".split()
 REDUCTIONS = "sum mean var min argmax".split()
 SQUARE = "solve inv det cholesky eigh eigvalsh svd svdvals qr pinv eig eigvals".split()

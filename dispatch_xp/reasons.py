@@ -16,6 +16,7 @@ class Reason(StrEnum):
     PINNED = "pinned by configuration"
     THRESHOLD = "at or above the threshold"
     RANDOM = "drawn at random"
+    PROBE = "measured again, to see whether what was learned still holds"
 
     # the policy kept the call on the reference
     NOT_FASTER = "no backend is predicted to be enough faster"

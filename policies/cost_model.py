@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import math
+import os
 import sys
 import threading
 from collections import deque
@@ -22,6 +24,7 @@ from dispatch_xp.errors import ProfileError
 from dispatch_xp.levels import LEVELS
 from dispatch_xp.operations import BLAS
 from dispatch_xp.operations.row import Operation
+from dispatch_xp.policies import learned
 from dispatch_xp.policies.interface import Policy
 from dispatch_xp.profile import BackendProfile, Profile, default_path, read
 from dispatch_xp.reasons import Reason
@@ -36,6 +39,8 @@ _NEEDED = 3
 _LARGEST_CORRECTION = 8.0
 _NOTICEABLE = 0.1
 _CACHED = 4096
+# the share of what calls would save without a correction that is spent on trying whether it holds
+_PROBING = 0.01
 # a decision stands for so many seconds of the reference's time, and for so many calls at the most
 _STANDS, _STANDS_CALLS = 20e-3, 255
 _Key = tuple[str, str, str]
@@ -63,6 +68,30 @@ class _Option:
     switch: float
 
 
+class _Doubt:
+    """What would be chosen but for what was learned, and when to try it again.
+
+    A correction is never observed to be gone where nothing runs any more. So a share of what each
+    call would save without it is put aside; once that pays for the try, it is made.
+    """
+
+    __slots__ = ("_aside", "_cost", "_gain", "decision")
+
+    def __init__(self, decision: Decision, gain: float, cost: float) -> None:
+        self.decision = decision
+        self._gain = gain
+        self._cost = cost
+        self._aside = 0.0
+
+    def is_due(self, calls: int) -> bool:
+        """Count so many calls, and say whether the next one is to be a try."""
+        self._aside += calls * _PROBING * self._gain
+        if self._aside < self._cost:
+            return False
+        self._aside = 0.0
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class _Weighed:
     """What the predictions say: `options` from the fastest on, and what to do without them."""
@@ -70,6 +99,7 @@ class _Weighed:
     options: tuple[_Option, ...]
     stay: Decision
     standing: Standing
+    doubt: _Doubt | None = None
 
 
 class CostModelPolicy(Policy):
@@ -107,6 +137,8 @@ class CostModelPolicy(Policy):
         self._weighed: dict[_Key, dict[object, _Weighed]] = {}
         self._stand_ins: dict[_Key, Mapping[str, Curve]] = {}
         self._missed: dict[str, float] = {}
+        self._probed: set[tuple[_Key, str]] = set()
+        self._learned: set[tuple[_Key, str]] = set()
         self._last = REFERENCE
         if profile is None:
             self._load(Path(settings.profile) if settings.profile else default_path())
@@ -120,6 +152,15 @@ class CostModelPolicy(Policy):
             self.profile = read(path)
         except ProfileError as error:
             self.problem = self.detail = str(error)
+            return
+        self._corrections = learned.read(path, self.profile.created)
+        atexit.register(self._remember, path, os.getpid())
+
+    def _remember(self, path: Path, process: int) -> None:
+        """Keep what was learned here; a forked child leaves that to its parent."""
+        if self._learned and os.getpid() == process and self.profile is not None:
+            mine = {key: self._corrections[key] for key in self._learned}
+            learned.write(path, self.profile.created, mine)
 
     def choose(self, call: Call, candidates: Sequence[Backend]) -> Decision:
         """Choose by the predicted times."""
@@ -146,6 +187,12 @@ class CostModelPolicy(Policy):
             if len(known) >= _CACHED:
                 known.clear()
             known[what] = weighed
+        if weighed.doubt is not None and call.arrays:
+            calls = 1 if weighed.options else 1 + weighed.standing.end()
+            with self._lock:
+                if weighed.doubt.is_due(calls):
+                    self._probed.add((key, weighed.doubt.decision.backend))
+                    return weighed.doubt.decision
         if not weighed.options:
             return weighed.stay
         first = weighed.options[0]
@@ -184,7 +231,41 @@ class CostModelPolicy(Policy):
                 options.append(
                     _Option(backend, decision, totals[name], figures.startup, figures.switch)
                 )
-        return _Weighed(tuple(sorted(options, key=lambda option: option.total)), stays, standing)
+        options.sort(key=lambda option: option.total)
+        chosen = options[0].backend.name if options else REFERENCE
+        doubt = self._doubt(key, chosen, predictions, candidates)
+        return _Weighed(tuple(options), stays, standing, doubt)
+
+    def _doubt(
+        self,
+        key: _Key,
+        chosen: str,
+        predictions: Mapping[str, Prediction],
+        candidates: Sequence[Backend],
+    ) -> _Doubt | None:
+        """Return what the profile alone would choose, if that is something else."""
+        corrections = {name: self._correction(key, name) for name in predictions}
+        if all(correction == 1.0 for correction in corrections.values()):
+            return None
+        plain = {
+            name: prediction.total - prediction.run * (1 - 1 / corrections[name])
+            for name, prediction in predictions.items()
+        }
+        best = min((name for name in plain if name != REFERENCE), key=plain.__getitem__)
+        if plain[REFERENCE] < self.level.speedup * plain[best]:
+            best = REFERENCE
+        running = {REFERENCE, *(backend.name for backend in candidates if backend.started)}
+        gain = predictions[chosen].total - plain[best]
+        if best == chosen or best not in running or gain <= 0:
+            return None
+        # a correction stops at a limit, so a try may cost more than is known
+        total = predictions[chosen].total
+        cost = max(predictions[best].total - total, total)
+        detail = f"observed to take {corrections[best]:.2g} times as long as was measured"
+        decision = Decision(
+            best, Reason.PROBE, detail, MappingProxyType(dict(predictions)), self.level.speedup
+        )
+        return _Doubt(decision, gain, cost)
 
     def _promise(self, name: str, predictions: Mapping[str, Prediction]) -> str:
         total = predictions[name].total
@@ -383,14 +464,20 @@ class CostModelPolicy(Policy):
                 predicted += self._copy_out(call, backend)
         with self._lock:
             ratios = self._ratios.setdefault((key, backend), deque(maxlen=_OBSERVATIONS))
+            probed = (key, backend) in self._probed
+            if probed:
+                # what was seen before may be long ago
+                self._probed.discard((key, backend))
+                ratios.clear()
             ratios.append(seconds / predicted)
-            if len(ratios) < _NEEDED:
+            if len(ratios) < _NEEDED and not probed:
                 return
             ratio = sorted(ratios)[len(ratios) // 2]
             ratio = min(max(ratio, 1 / _LARGEST_CORRECTION), _LARGEST_CORRECTION)
             known = self._corrections.get((key, backend), 1.0)
             if abs(math.log(ratio / known)) > _NOTICEABLE:
                 self._corrections[key, backend] = ratio
+                self._learned.add((key, backend))
                 for weighed in self._weighed.pop(key, {}).values():
                     weighed.standing.withdraw()
 

@@ -9,8 +9,9 @@ import numpy as np
 
 __all__ = ["Canary"]
 
-_ELEMENTS = 16_384
-_TIMES = 3
+# within the first cache, for which the one before the clock starts makes room
+_ELEMENTS = 2_048
+_TIMES = 16
 _REMEMBERED = 101
 _NEEDED = 5
 
@@ -41,6 +42,7 @@ class Canary:
     def sing(self) -> float:
         """Return the seconds that the job takes now: some 20 us on a quiet machine."""
         job, values, clock = np.add.reduce, self._values, time.perf_counter
+        job(values)
         started = clock()
         for _ in range(_TIMES):
             job(values)

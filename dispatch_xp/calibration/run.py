@@ -42,6 +42,8 @@ _ODD, _AGAIN = 2.0, 3
 # a point is in doubt if its speed-up is within this logarithm of what level 5 requires
 _DOUBTFUL = math.log(1.5)
 _MOST_ROUNDS = 8
+# times a larger problem's seconds from which a point was disturbed
+_BUMP = 1.3
 # how often a disturbed point is measured, and the first wait before it is measured again
 _PATIENCE, _WAIT = 4, 5e-3
 
@@ -244,14 +246,33 @@ class _Run:
                             break
                         self._together(odd)
         for turn in range(1, _MOST_ROUNDS):
-            # first what decides least clearly; beyond the plan's rounds nothing else
-            doubt = sorted(self.measured.values(), key=_Measured.clearness)
+            # first what can't be, then what decides least clearly; after the plan's rounds no more
+            bumps = self._bumps()
+            doubt = sorted(
+                self.measured.values(),
+                key=lambda point: (id(point) not in bumps, point.clearness()),
+            )
             if turn >= self.plan.rounds:
-                doubt = [point for point in doubt if point.clearness() < _DOUBTFUL]
+                doubt = [p for p in doubt if id(p) in bumps or p.clearness() < _DOUBTFUL]
             for again in _groups([(point.task, point.size) for point in doubt]):
                 if self.left() <= 0:
                     return
                 self._together(again)
+
+    def _bumps(self) -> set[int]:
+        """Return the points, by identity, where a larger problem took less time, on any backend."""
+        curves: dict[tuple[int, str], list[_Measured]] = {}
+        for point in self.measured.values():
+            for name in point.times:
+                curves.setdefault((id(point.task), name), []).append(point)
+        found = set()
+        for (_, name), points in curves.items():
+            least = math.inf
+            for point in sorted(points, key=lambda p: -p.size):
+                if point.times[name] > _BUMP * least:
+                    found.add(id(point))
+                least = min(least, point.times[name])
+        return found
 
     def _next(self, task: Task, cap: float) -> int | None:
         """Return a task's next size, if the reference needs no longer than `cap` for it."""

@@ -456,3 +456,63 @@ def test_a_higher_level_never_takes_a_call_back(exp, fake, profile_of):
             for level in sorted(LEVELS)
         ]
         assert all(a <= b for a, b in pairwise(taken))
+
+
+# --- a machine that changes
+
+
+def drive(policy, call, backend, times, calls):
+    """Make calls that take the given seconds; return where they ran."""
+    ran = []
+    for _ in range(calls):
+        chosen = policy.choose(call, [backend]).backend
+        policy.observe(call, chosen, times[chosen])
+        ran.append(chosen)
+    return ran
+
+
+def test_a_backend_that_slows_down_is_left_and_comes_back(exp, fake, profile_of):
+    policy = policy_of(profile_of(reference=1e-8, fast=2e-9))
+    call, fast = exp(N), fake("fast")
+    well = {"reference": 1e-3, "fast": 2e-4}
+    assert drive(policy, call, fast, well, 20) == ["fast"] * 20
+    slow = {"reference": 1e-3, "fast": 2e-3}
+    ran = drive(policy, call, fast, slow, 4000)
+    assert "fast" not in ran[5:20]
+    # what the tries cost is less than a hundredth of what the backend would save
+    tries = ran[5:].count("fast")
+    assert 0 < tries * (slow["fast"] - slow["reference"]) <= 0.011 * 4000 * (1e-3 - 2e-4)
+    ran = drive(policy, call, fast, well, 1000)
+    assert ran[-500:] == ["fast"] * 500
+
+
+def test_a_reference_that_was_slow_for_a_while_is_tried_again(exp, fake, profile_of):
+    policy = policy_of(profile_of(reference=1e-9, fast=1e-9))
+    call, fast = exp(N), fake("fast")
+    assert set(drive(policy, call, fast, {"reference": 1e-4, "fast": 1e-4}, 20)) == {"reference"}
+    drive(policy, call, fast, {"reference": 8e-4, "fast": 1e-4}, 20)
+    assert drive(policy, call, fast, {"reference": 8e-4, "fast": 1e-4}, 20) == ["fast"] * 20
+    ran = drive(policy, call, fast, {"reference": 2e-5, "fast": 1e-4}, 5000)
+    assert ran[-100:] == ["reference"] * 100
+
+
+def test_a_try_says_why(exp, fake, profile_of):
+    policy = policy_of(profile_of(reference=1e-8, fast=2e-9))
+    call, fast = exp(N), fake("fast")
+    for _ in range(7):
+        policy.observe(call, "fast", 2e-3)
+    decisions = [policy.choose(call, [fast]) for _ in range(1000)]
+    tried = [d for d in decisions if d.reason is Reason.PROBE]
+    assert tried
+    assert "8 times as long as was measured" in tried[0].detail
+    assert len(tried) < 20
+
+
+def test_an_unstarted_backend_is_not_started_for_a_try(exp, fake, profile_of):
+    policy = policy_of(profile_of(reference=1e-8, fast=2e-9))
+    call = exp(N)
+    for _ in range(7):
+        policy.observe(call, "fast", 2e-3)
+    assert {policy.choose(call, [fake("fast", started=False)]).backend for _ in range(1000)} == {
+        "reference"
+    }
