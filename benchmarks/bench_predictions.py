@@ -77,7 +77,12 @@ def main() -> None:
         print(f"{name:12}{len(found):7}{apart[0]:9.2f}{apart[1]:9.2f}")
     if "-v" in sys.argv:
         for name, found in errors.items():
-            print(name)
+            print(f"{name}: median by curve, then the worst")
+            curves: dict[str, list[float]] = defaultdict(list)
+            for error, label in found:
+                curves[" ".join(label.split()[:2])].append(error)
+            for curve, apart in sorted(curves.items(), key=lambda pair: np.median(pair[1])):
+                print(f"  {math.exp(np.median(apart)):7.2f}{len(apart):5}  {curve}")
             for error, label in sorted(found, key=lambda pair: -abs(pair[0]))[:40]:
                 print(f"  {math.exp(error):7.2f}  {label}")
 

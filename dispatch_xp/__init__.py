@@ -8,6 +8,8 @@ Ellipsis
 
 from __future__ import annotations
 
+import atexit
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +87,7 @@ _ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Warning
     "BackendUnavailable",
     "Unsupported",
 }
-_SUBMODULES = ("backends", "doors", "fft", "linalg", "operations", "policies", "scipy")
+_SUBMODULES = ("backends", "doors", "fft", "linalg", "operations", "plot", "policies", "scipy")
 
 
 def __getattr__(name: str) -> Any:
@@ -105,3 +107,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOME, *__all__, *_SUBMODULES})
+
+
+def _leave_devices() -> None:
+    """Free device memory while its libraries are there."""
+    residency = sys.modules.get("dispatch_xp.residency")
+    if residency is not None:
+        residency.LEDGER.close()
+
+
+# here, so that it runs after what users register once they have imported this
+atexit.register(_leave_devices)

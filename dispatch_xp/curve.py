@@ -32,8 +32,9 @@ class Point(msgspec.Struct, frozen=True, array_like=True):
 class Curve:
     """The rate of an operation on a backend, as a function of the work.
 
-    Between two points the logarithm of the rate is linear in the logarithm of the work; outside of
-    the measured range the rate stays what it is at the end.
+    Between two points the logarithm of the rate is linear in the logarithm of the work. Beyond the
+    largest the rate stays what it is there; below the smallest it falls on as it does between the
+    first two, down to a constant time: a call's overhead does not shrink with its work.
 
     Parameters
     ----------
@@ -65,7 +66,10 @@ class Curve:
         x = math.log(max(work, 1e-300))
         i = bisect_right(works, x)
         if i == 0:
-            return math.exp(rates[0])
+            if len(works) == 1:
+                return math.exp(rates[0])
+            slope = (rates[1] - rates[0]) / (works[1] - works[0])
+            return math.exp(rates[0] + min(max(slope, 0.0), 1.0) * (x - works[0]))
         if i == len(works):
             return math.exp(rates[-1])
         share = (x - works[i - 1]) / (works[i] - works[i - 1])

@@ -198,6 +198,11 @@ class Ledger:
         self._used.clear()
         self._dead.clear()
 
+    def close(self) -> None:
+        """Free what is on devices, at the end of the process, while their libraries are there."""
+        for resident in self._residents():
+            resident.value = None
+
     def _residents(self) -> list[Resident]:
         references = [r for held in self._held.values() for r, _ in held.values()]
         return [resident for r in references if (resident := r()) is not None]
@@ -257,6 +262,8 @@ def fetch(array: Holder) -> None:
 def _copied(resident: Resident) -> npt.NDArray[Any]:
     """Copy to the host; once more where the first time failed."""
     name = resident.backend.name
+    if resident.value is None:
+        raise BackendError(f"values on {name} are gone: the process is ending")
     if forked_from_started(resident.backend):
         raise BackendError(f"values on {name} are lost: this process was forked from the one there")
     try:

@@ -231,11 +231,12 @@ def _is_finite(call: Call) -> bool:
     if not call.owners:
         return all(all_finite(a) for a in call.arrays)
     for array, owner in zip(call.arrays, call.owners, strict=True):
-        if owner is None or not owner._stale:
-            finite = all_finite(array)
+        away = None if owner is None or not owner._stale else owner._away
+        if away is None:
+            # memory may have been exchanged since, by another thread
+            finite = all_finite(array if owner is None else owner._host)
         else:
-            assert owner._away is not None
-            resident = next(iter(owner._away.values()))
+            resident = next(iter(away.values()))
             finite = resident.backend.all_finite(resident.value)
         if not finite:
             return False

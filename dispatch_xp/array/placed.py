@@ -144,15 +144,18 @@ def _owned(request: Request, arrays: dict[int, Array], again: Callable[[], Reque
         return request
     finish = request.finish
 
+    def on_host(results: tuple[Any, ...]) -> Any:
+        # `finish` may look at the arguments too; those that were stale had no numbers to look at
+        return (again().finish if stale else finish)(results)
+
     def finished(results: tuple[Any, ...]) -> Any:
         if not any(type(r) is Resident for r in results):
-            return (again().finish if stale else finish)(results)
+            return on_host(results)
         try:
             return finish(results)
         except (AttributeError, TypeError):
             # it looks at the numbers
-            values = tuple(r.on_host() for r in results)
-            return (again().finish if stale else finish)(values)
+            return on_host(tuple(r.on_host() for r in results))
 
     return Request(replace(request.call, owners=owners), finished, request.native)
 

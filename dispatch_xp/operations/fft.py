@@ -2,11 +2,13 @@
 
 The count is the convention of FFTW's benchmarks (``5 N log2 N`` for a complex transform, half of
 it for a real one), after Van Loan (1992), Computational Frameworks for the Fast Fourier Transform.
+Lengths with other factors than 2 take more steps, see :func:`burden`.
 """
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from dispatch_xp.operations.row import (
     same_dtype,
 )
 
-__all__ = ["ROWS", "transformed"]
+__all__ = ["ROWS", "burden", "transformed"]
 
 SINGLE = tuple(4**k for k in range(5, 14))
 ROW_LENGTH = 1024
@@ -54,6 +56,32 @@ def transformed(shape: Shape, options: Options, *, half: bool = False) -> dict[i
     return result
 
 
+@lru_cache(maxsize=4096)
+def burden(n: int) -> float:
+    """Return the steps of a point in a transform of length `n`: ``log2(n)`` for powers of two.
+
+    A factor ``p`` takes in proportion to ``p`` itself, with the weights that pocketfft estimates
+    by. Where a large one takes more than the detour by Bluestein's algorithm, two transforms of a
+    length of ``2 n`` and little more, that is what it takes.
+    """
+    if n < 2:
+        return 0.0
+    direct, rest, p = 0.0, n, 2
+    while p * p <= rest:
+        while rest % p == 0:
+            direct += _weight(p)
+            rest //= p
+        p += 1 if p == 2 else 2
+    if rest > 1:
+        direct += _weight(rest)
+    detour = 2 * 2 * math.log2(2 * n)
+    return min(direct / 2, detour)
+
+
+def _weight(p: int) -> float:
+    return float(p) if p <= 5 else 1.1 * p
+
+
 def _row(name: str, *, in_numpy: bool, in_standard: bool) -> Operation:
     many = name.endswith("n")
     half = name in REAL_RESULT
@@ -65,7 +93,7 @@ def _row(name: str, *, in_numpy: bool, in_standard: bool) -> Operation:
         lengths = transformed(shapes[0], options, half=half)
         other = math.prod(n for axis, n in enumerate(shapes[0]) if axis not in lengths)
         points = math.prod(lengths.values())
-        return factor * other * points * math.log2(max(points, 2))
+        return factor * other * points * max(sum(burden(n) for n in lengths.values()), 1.0)
 
     def outputs(shapes: Shapes, options: Options) -> Shapes:
         lengths = transformed(shapes[0], options, half=half)

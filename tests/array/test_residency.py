@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import numpy as np
@@ -272,6 +274,18 @@ def test_a_forked_child_has_the_values(dpnp):
             os._exit(0 if same else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert y.residency == ("cpu", DEVICE)
+
+
+def test_devices_are_left_before_their_libraries_go(dpnp):
+    code = (
+        "import atexit, numpy as np, dispatch_xp as xp\n"
+        "atexit.register(lambda: print(np.asarray(y)[0]))\n"
+        "with xp.backend('dpnp'): y = xp.asarray(np.ones(9)) + 1.0\n"
+        "assert y.residency == ('sycl:0',)\n"
+        "atexit.register(lambda: print('first'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("first\n2.0\n", "")
 
 
 def test_verify_compares_on_the_host(dpnp):

@@ -30,12 +30,26 @@ def test_the_measured_points_come_back(measured):
         assert curve.seconds(point.work) == pytest.approx(point.seconds, rel=1e-6)
 
 
-@given(points, st.floats(1, 1e6))
-def test_the_rate_is_flat_outside(measured, factor):
+@given(points, st.floats(1.0, 1e3))
+def test_the_rate_is_flat_beyond_the_largest(measured, factor):
     curve = Curve(measured)
-    first, last = curve.points[0].work, curve.points[-1].work
-    assert curve.rate(first / factor) == pytest.approx(curve.rate(first))
+    last = curve.points[-1].work
     assert curve.rate(last * factor) == pytest.approx(curve.rate(last))
+
+
+@given(points, st.floats(1.0, 1e3))
+def test_less_work_than_was_measured_takes_no_longer_and_not_much_less(measured, factor):
+    curve = Curve(measured)
+    first = curve.points[0]
+    seconds = curve.seconds(first.work / factor)
+    assert seconds <= first.seconds * (1 + 1e-6)
+    assert seconds >= first.seconds / factor * (1 - 1e-6)
+
+
+def test_an_overhead_stays_below_the_smallest():
+    curve = Curve([Point(10.0, 1e-6, 10), Point(100.0, 1e-6, 100), Point(1000.0, 1e-5, 1000)])
+    assert curve.seconds(1.0) == pytest.approx(1e-6)
+    assert curve.seconds(1e4) == pytest.approx(1e-4)
 
 
 @given(points, st.floats(0, 1), st.floats(0, 1))
