@@ -342,6 +342,8 @@ class _Run:
         return self.measured.setdefault((id(task), size), new)
 
     def _measure(self, made: Sequence[tuple[Case, _Measured]]) -> None:
+        # the last group's backends may still spin
+        time.sleep(_REST)
         rest = _REST
         last = ""
         for case, point in sorted(made, key=lambda pair: _pool(pair[0])):
