@@ -34,11 +34,11 @@ from dispatch_xp.finite import all_finite
 from dispatch_xp.functions.function import Function, Request, Results
 from dispatch_xp.levels import LEVELS
 from dispatch_xp.reasons import Reason
-from dispatch_xp.residency import LEDGER, Resident
+from dispatch_xp.residency import LEDGER, Holder, Resident
 from dispatch_xp.state import CURRENT, QUIET, State
 from dispatch_xp.verify import compare
 
-__all__ = ["Outcome", "consider", "decide", "run"]
+__all__ = ["Outcome", "consider", "decide", "make_room", "run"]
 
 
 class Outcome:
@@ -299,16 +299,30 @@ def _room(state: State, backend: Backend, memory: Memory) -> float:
     return room if limit is None else min(room, limit - LEDGER.used(backend.name))
 
 
-def _make_room(state: State, backend: Backend, call: Call) -> None:
-    """Give back what arrays hold on the device, where the call needs the memory."""
+def make_room(
+    state: State, backend: Backend, needed: int, owners: tuple[Holder | None, ...] = ()
+) -> None:
+    """Give back what arrays hold on a device, the least recently used first, where memory is short.
+
+    Parameters
+    ----------
+    state : State
+        Says how much may be used.
+    backend : Backend
+        Started.
+    needed : int
+        Bytes.
+    owners : tuple
+        Arrays that are about to be used.
+    """
     memory = None if backend.shares_host_memory else backend.memory()
     if memory is None or not LEDGER.used(backend.name):
         return
-    for owner in call.owners:
+    for owner in owners:
         resident = None if owner is None else (owner._away or {}).get(backend.name)
         if resident is not None:
             LEDGER.touch(resident)
-    lacking = _needed(backend, call) - _room(state, backend, memory)
+    lacking = needed - _room(state, backend, memory)
     if lacking > 0:
         LEDGER.give_back(backend.name, int(lacking))
 
@@ -333,7 +347,7 @@ def run(state: State, backend: Backend, call: Call, function: str) -> Results | 
     try:
         if not backend.started:
             backend.start()
-        _make_room(state, backend, call)
+        make_room(state, backend, _needed(backend, call), call.owners)
         results = _with_second_try(backend, call, phase)
     except Unsupported as refusal:
         if refusal.reason is Reason.NON_FINITE_RESULT:

@@ -17,7 +17,7 @@ from dispatch_xp.doors.handler import considered
 from dispatch_xp.errors import BackendError, BackendUnavailable
 from dispatch_xp.functions.function import Function, Request
 from dispatch_xp.residency import ACTIVE, Resident, value_on
-from dispatch_xp.router import Outcome, consider
+from dispatch_xp.router import Outcome, consider, make_room
 from dispatch_xp.state import CURRENT, PROCESS, QUIET, State, quiet
 
 if TYPE_CHECKING:
@@ -217,10 +217,13 @@ def place(array: Array, device: str) -> None:
     if array.size == 0:
         return
     ACTIVE[0] = True
+    state = _state(None) or configured()
     try:
         with quiet():
             if not backend.started:
                 backend.start()
+            if array._away is None or backend.name not in array._away:
+                make_room(state, backend, array._memory.nbytes)
             value_on(backend, array)
     except BackendUnavailable as error:
         raise ValueError(f"device {device!r} is not available here: {error}") from error

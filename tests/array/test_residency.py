@@ -191,6 +191,16 @@ def test_memory_is_bounded_least_recently_used_first(copies, dpnp):
         np.testing.assert_array_equal(np.asarray(x), A + float(i))
 
 
+def test_pinned_arrays_are_given_back_too_and_stay_pinned(dpnp):
+    with on_dpnp(limits={"device_memory": f"{5 * A.nbytes} B"}):
+        arrays = [xp.asarray(A + i, device=DEVICE) for i in range(8)]
+        assert LEDGER.used("dpnp") <= 5 * A.nbytes
+    assert arrays[0].residency == ("cpu",)
+    assert {x.device for x in arrays} == {DEVICE}
+    for i, x in enumerate(arrays):
+        np.testing.assert_array_equal(np.asarray(x), A + i)
+
+
 def test_what_does_not_fit_stays_on_the_host(dpnp):
     with (
         xp.backend("dpnp", limits={"device_memory": f"{A.nbytes} B"}),
