@@ -11,7 +11,7 @@ import numpy as np
 
 from dispatch_xp.array.core import core
 from dispatch_xp.array.device import backend_of
-from dispatch_xp.array.routed import Routed, configured
+from dispatch_xp.array.routed import LIMITS, Routed, configured
 from dispatch_xp.context import state_of
 from dispatch_xp.doors.handler import considered
 from dispatch_xp.errors import BackendError, BackendUnavailable
@@ -91,10 +91,10 @@ def _state(pin: str | None) -> State | None:
     if state is QUIET:
         return None
     if state is None:
-        state = PROCESS.default or configured()
+        # a pin asks no policy, so nobody is told of what the policy lacks
+        state = PROCESS.default or (configured() if pin is None else LIMITS.read())
     if pin is None:
         return state  # type: ignore[no-any-return]
-    # a pin counts more than any policy
     pinned = _pinned_state(pin, state)
     return pinned if state.recorder is None else replace(pinned, recorder=state.recorder)
 
@@ -217,7 +217,9 @@ def place(array: Array, device: str) -> None:
     if array.size == 0:
         return
     ACTIVE[0] = True
-    state = _state(None) or configured()
+    state = CURRENT.get()
+    if state is None or state is QUIET:
+        state = PROCESS.default or LIMITS.read()
     try:
         with quiet():
             if not backend.started:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dispatch_xp as xp
+from dispatch_xp.array.routed import LIMITS
 from dispatch_xp.errors import BackendError
 from dispatch_xp.residency import LEDGER
 
@@ -322,6 +323,14 @@ def test_a_pinned_array_is_moved_by_no_policy(copies):
     assert y.device == DEVICE
     assert copies == [("in", A.shape)]
     np.testing.assert_allclose(np.asarray(y), A, rtol=1e-7)
+
+
+def test_a_pin_asks_for_no_profile(dpnp, monkeypatch, recwarn):
+    monkeypatch.setenv("DISPATCH_XP_BACKEND", "auto")
+    LIMITS.forget()
+    x = xp.asarray(A, device=DEVICE)
+    np.testing.assert_array_equal(np.asarray(x + x), A + A)
+    assert not recwarn.list
 
 
 def test_creation_pins(dpnp):
