@@ -45,7 +45,10 @@ def _layout(shapes: Shapes, options: Options) -> str:
     axes = reduced(shapes[0], options)
     if len(axes) == len(shapes[0]):
         return "vector"
-    return "rows" if len(shapes[0]) - 1 in axes else "columns"
+    if len(shapes[0]) - 1 not in axes:
+        return "columns"
+    # of rows so long nobody notices where they end
+    return "vector" if math.prod(shapes[0][i] for i in axes) >= 16 * ROW_LENGTH else "rows"
 
 
 def _values(shape: Shape, dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
