@@ -46,7 +46,6 @@ class DpnpBackend(ArrayAPIBackend):
     def __init__(self) -> None:
         self._lock = RLock()
         self._device: Any = None
-        self._intel_memory: Any = None
 
     def probe(self) -> Availability:
         """Look for dpnp without importing it."""

@@ -75,6 +75,8 @@ class Call:
 
         The host is named by an empty string. Empty if all arguments are there and nowhere else.
         """
+        if not self.owners:
+            return ()
         if self._whereabouts is None:
             found = tuple(_whereabouts(owner) for owner in self.owners)
             object.__setattr__(self, "_whereabouts", found)

@@ -6,7 +6,6 @@ import contextlib
 import os
 import platform
 import sys
-import tempfile
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 import platformdirs
 
+from dispatch_xp import files
 from dispatch_xp.curve import Curve, Point
 from dispatch_xp.errors import ProfileError
 
@@ -192,17 +192,7 @@ def write(profile: Profile, path: Path) -> None:
     """Write a profile so that a reader sees the old file or the new one, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = msgspec.json.format(msgspec.json.encode(profile), indent=1)
-    handle, name = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    files.replace(path, text)
 
 
 def read(path: Path) -> Profile:

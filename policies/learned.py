@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+
+from dispatch_xp import files
 
 __all__ = ["Corrections", "read", "write"]
 
@@ -67,14 +67,5 @@ def write(profile: Path, created: str, mine: Mapping[_Key, float]) -> None:
     """
     kept = {**read(profile, created), **mine}
     file = _File(created, {" ".join((*key, name)): ratio for (key, name), ratio in kept.items()})
-    path = _path(profile)
     with contextlib.suppress(OSError):
-        handle, name = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(msgspec.json.encode(file))
-            os.replace(name, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
+        files.replace(_path(profile), msgspec.json.encode(file))

@@ -14,6 +14,7 @@ from dispatch_xp.array import device as devices
 from dispatch_xp.array.core import core
 from dispatch_xp.array.elementwise import BINARY, UNARY, Elementwise
 from dispatch_xp.array.placed import call, moved, place
+from dispatch_xp.array.placed import host as unwrap
 from dispatch_xp.array.routed import LIMITS, Routed, pinned, routed
 from dispatch_xp.residency import ACTIVE, Resident, fetch, hold, value_on
 from dispatch_xp.state import quiet
@@ -500,17 +501,6 @@ def operand(x: Any) -> Any:
         For anything else, with its type.
     """
     return x if type(x) is Array else host(x)
-
-
-def unwrap(value: Any) -> Any:
-    """Return a value with every `Array` in its lists, tuples and dictionaries as an ndarray."""
-    if isinstance(value, Array):
-        return value._host
-    if type(value) in (tuple, list):
-        return type(value)(unwrap(x) for x in value)
-    if type(value) is dict:
-        return {key: unwrap(x) for key, x in value.items()}
-    return value
 
 
 def pin_of(value: Any) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from dispatch_xp.array.core import core
@@ -101,15 +102,8 @@ def _state(pin: str | None) -> State | None:
 
 @cache
 def _pinned_state(pin: str, state: State) -> State:
-    settings = state.settings
     name = backend_of(pin).name
-    operations: dict[str, Any] = {}
-    changed = {"backend": name, "operations": operations}
-    return state_of(type(settings)(**{**_fields(settings), **changed}))
-
-
-def _fields(settings: Any) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in settings.__struct_fields__}
+    return state_of(msgspec.structs.replace(state.settings, backend=name, operations={}))
 
 
 def _considered(

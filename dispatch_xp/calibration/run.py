@@ -24,7 +24,7 @@ from dispatch_xp.decision import REFERENCE
 from dispatch_xp.levels import LEVELS
 from dispatch_xp.operations import BLAS, Workload
 from dispatch_xp.profile import BackendProfile, Points, Profile, cores, merged, this_machine
-from dispatch_xp.state import CURRENT, QUIET
+from dispatch_xp.state import quiet
 
 __all__ = ["Interrupted", "Progress", "calibrate"]
 
@@ -135,16 +135,13 @@ def calibrate(
     rest = [task for task in todo if known is None or task.key not in known.curves]
     run = _Run(settings, plan, (seconds or plan.seconds) * len(rest) / len(todo), progress)
     # nothing is routed meanwhile, whatever is active outside
-    token = CURRENT.set(QUIET)
     try:
-        with warnings.catch_warnings():
+        with quiet(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run.prepare(backends if backends is not None else settings.backends)
             run.measure(rest)
     except KeyboardInterrupt:
         raise Interrupted(_together(known, run.profile(depth))) from None
-    finally:
-        CURRENT.reset(token)
     return _together(known, run.profile(depth))
 
 
