@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING, Any
 from dispatch_xp.config import Settings, load
 from dispatch_xp.decision import REFERENCE
 from dispatch_xp.errors import BackendUnavailable, BackendWarning, ProfileWarning
+from dispatch_xp.observer import beside
 from dispatch_xp.recorder import Recorder
 from dispatch_xp.state import CURRENT, PROCESS, State, current
 
 if TYPE_CHECKING:
     from dispatch_xp.backends.interface import Backend
 
-__all__ = ["backend", "default_state", "record", "set_backend", "state_of", "tell_problem"]
+__all__ = [
+    "backend",
+    "default_state",
+    "record",
+    "set_backend",
+    "state_of",
+    "switch",
+    "tell_problem",
+]
 
 _states: dict[bytes, State] = {}
 _told: set[str] = set()
@@ -192,8 +201,8 @@ class backend(_Activation):
         state = state_of(self.settings)
         tell_problem(state)
         outer = current()
-        if outer is not None and outer.recorder is not None:
-            state = replace(state, recorder=outer.recorder)
+        if outer is not None and outer.observer is not None:
+            state = replace(state, observer=outer.observer)
         return state
 
     def __enter__(self) -> backend:
@@ -220,8 +229,8 @@ class record(_Activation):
     def _state(self) -> State:
         state = current()
         if state is None:
-            return State(load().settings, None, recorder=self._recorder)
-        return replace(state, recorder=self._recorder)
+            return State(load().settings, None, observer=self._recorder)
+        return replace(state, observer=beside(state.observer, self._recorder))
 
     def __enter__(self) -> Recorder:
         self._activate()
@@ -238,6 +247,12 @@ def set_backend(name: str | None, **settings: Any) -> None:
     **settings
         As for :class:`backend`.
     """
+    # made before the old one is taken away: an error changes nothing, and an observer stays
+    switch(None if name is None else backend(name, **settings)._state())
+
+
+def switch(state: State | None) -> None:
+    """Make a state the one of all contexts where nothing else was said, or None again."""
     from dispatch_xp.doors import INSTALLATION
     from dispatch_xp.scipy import fft
 
@@ -247,9 +262,8 @@ def set_backend(name: str | None, **settings: Any) -> None:
         PROCESS.leave()
         INSTALLATION.ufuncs.leave(previous)
         fft.unregister()
-    if name is None:
+    if state is None:
         return
-    state = backend(name, **settings)._state()
     INSTALLATION.install()
     INSTALLATION.ufuncs.enter(state)
     fft.register()

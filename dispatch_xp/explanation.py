@@ -22,9 +22,9 @@ from dispatch_xp.functions import FUNCTIONS, Function
 from dispatch_xp.levels import LEVELS
 from dispatch_xp.operations import OPERATIONS, Operation
 from dispatch_xp.reasons import Reason
-from dispatch_xp.recorder import Table, seconds_text
 from dispatch_xp.router import decide
 from dispatch_xp.state import State, current
+from dispatch_xp.table import Table, seconds_text
 
 __all__ = ["Explanation", "call_of", "explain"]
 
@@ -271,7 +271,7 @@ def _why_not(state: State, call: Call, name: str) -> str:
     if operation not in candidate.operations():
         return f"does not have {operation}"
     anyone = FixedPolicy(_set_to_auto(state))
-    alone = replace(state, policy=anyone, backends=(candidate,), recorder=None)
+    alone = replace(state, policy=anyone, backends=(candidate,), observer=None)
     alternative, chosen = decide(alone, call)
     if chosen is None:
         detail = alternative.detail.removeprefix(f"{name}: ")

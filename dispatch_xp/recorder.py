@@ -6,22 +6,23 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from os.path import dirname
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 
 from dispatch_xp.decision import Decision, Prediction
+from dispatch_xp.observer import Observer
 from dispatch_xp.reasons import Reason
+from dispatch_xp.table import Table, seconds_text
 
 if TYPE_CHECKING:
     from dispatch_xp.call import Call
     from dispatch_xp.verify import Comparison
 
-__all__ = ["Record", "Recorder", "Table", "seconds_text"]
+__all__ = ["Record", "Recorder", "caller"]
 
 _INSIDE = tuple(dirname(path) for path in (__file__, np.__file__, scipy.__file__))
 
@@ -66,7 +67,8 @@ class Record:
     where: str = ""
 
 
-def _caller() -> str:
+def caller() -> str:
+    """Return file and line of the call that is being made, outside of NumPy and SciPy."""
     frame = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -78,7 +80,7 @@ def _caller() -> str:
     return ""
 
 
-class Recorder:
+class Recorder(Observer):
     """Keeps a record of every call.
 
     Attributes
@@ -88,6 +90,8 @@ class Recorder:
     comparisons : list of (str, Comparison)
         With ``verify=True``: the operation and how the results differed.
     """
+
+    exhaustive = True
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -102,6 +106,7 @@ class Recorder:
         backend: str,
         seconds: float,
         note: str = "",
+        result: Any = None,
     ) -> None:
         """Add a call that has ended."""
         detail = "; ".join(part for part in (decision.detail, note) if part)
@@ -115,7 +120,7 @@ class Recorder:
             detail=detail,
             seconds=seconds,
             predictions=decision.predictions,
-            where=_caller(),
+            where=caller(),
         )
         with self._lock:
             self.records.append(record)
@@ -163,38 +168,3 @@ class Recorder:
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
-
-
-def seconds_text(t: float) -> str:
-    """Return a time with three digits and its unit."""
-    if t != t:
-        return "not timed"
-    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if t >= factor:
-            return f"{t / factor:.3g} {unit}"
-    return f"{t / 1e-9:.3g} ns"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows of text that show themselves, in a terminal and in a notebook."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def __str__(self) -> str:
-        lines = [self.header, *self.rows]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(self.header))]
-        return "\n".join(
-            "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        )
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        def line(cells: tuple[str, ...], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(c)}</{tag}>" for c in cells) + "</tr>"
-
-        body = "".join(line(row, "td") for row in self.rows)
-        return f"<table><thead>{line(self.header, 'th')}</thead><tbody>{body}</tbody></table>"

@@ -93,15 +93,18 @@ class Outcome:
         state, call = self._state, self.call
         if kind is None and call is not None and state.policy is not None:
             state.policy.observe(call, REFERENCE, seconds)
-        if state.recorder is not None:
-            state.recorder.add(self.function, call, self.decision, REFERENCE, seconds, self.note)
+        if state.observer is not None:
+            state.observer.add(
+                self.function, call, self.decision, REFERENCE, seconds, self.note, self.result
+            )
 
     def finish(self, result: Any) -> Any:
         """Return the reference's result, after comparing it where that was asked for."""
+        self.result = result
         if self._routed is not None and self.call is not None:
             comparison = compare(self.call, self._routed, result)
-            if self._state.recorder is not None:
-                self._state.recorder.compared(self.call.operation.name, comparison)
+            if self._state.observer is not None:
+                self._state.observer.compared(self.call.operation.name, comparison)
         elif self.decision.reason is Reason.INVALID and self._state.settings.fallback == "raise":
             raise BackendError(
                 f"{self.function}: the reference accepted arguments that were taken for invalid "
@@ -152,8 +155,10 @@ def consider(
                 if state.settings.verify:
                     outcome._routed = (backend.name, results, finished)
                     return outcome
-                if state.recorder is not None:
-                    state.recorder.add(function.path, call, decision, backend.name, seconds)
+                if state.observer is not None:
+                    state.observer.add(
+                        function.path, call, decision, backend.name, seconds, "", finished
+                    )
                 outcome.done, outcome.result = True, finished
                 return outcome
             results = finished

@@ -23,8 +23,8 @@ from dispatch_xp.operations import OPERATIONS, Operation
 if TYPE_CHECKING:
     from dispatch_xp.backends.interface import Backend
     from dispatch_xp.config import Settings
+    from dispatch_xp.observer import Observer
     from dispatch_xp.policies.interface import Policy
-    from dispatch_xp.recorder import Recorder
 
 __all__ = ["ACTIVE", "CURRENT", "PROCESS", "QUIET", "Process", "State", "current", "quiet"]
 
@@ -56,8 +56,8 @@ class State:
         Chooses; None where calls are only recorded.
     backends : tuple of Backend
         The available backends, in the order of the configuration.
-    recorder : Recorder or None
-        Told of every call.
+    observer : Observer or None
+        Told of calls.
     health : Health
         What failed, and for how long it is left alone.
     limits : dict
@@ -67,19 +67,24 @@ class State:
         Decisions to stay that stand for a while, by what the doors see of a call.
     remote : bool
         Whether a backend has memory of its own, so that an array may stay there.
+    exhaustive : bool
+        Whether the observer wants every call: none is too small, and no decision stands.
     """
 
     settings: Settings
     policy: Policy | None
     backends: tuple[Backend, ...] = ()
-    recorder: Recorder | None = None
+    observer: Observer | None = None
     health: Health = field(default_factory=Health)
     limits: dict[str, float] = field(init=False)
     standing: dict[object, Standing] = field(init=False, default_factory=dict)
     remote: bool = field(init=False)
+    exhaustive: bool = field(init=False)
     _having: dict[str, tuple[Backend, ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        exhaustive = self.observer is not None and self.observer.exhaustive
+        object.__setattr__(self, "exhaustive", exhaustive)
         object.__setattr__(self, "limits", _Limits(self._function_limit))
         remote = any(not backend.shares_host_memory for backend in self.backends)
         object.__setattr__(self, "remote", remote)
@@ -104,7 +109,7 @@ class State:
         return self.policy.limit(operation, backends) if backends else float("inf")
 
     def _function_limit(self, path: str) -> float:
-        if self.recorder is not None:
+        if self.exhaustive:
             return 0.0
         function: Function = FUNCTIONS[path]
         return min(self.operation_limit(OPERATIONS[name]) for name in function.operations)

@@ -50,7 +50,7 @@ def call(entry: Routed, args: tuple[Any, ...], kwargs: dict[str, Any], pin: str 
     state = _state(pin)
     if state is None:
         return entry.reference(*host(args), **host(kwargs))
-    if pin is None and state.recorder is None:
+    if pin is None:
         size = _size_here(args)
         if 0 <= size < state.limits[entry.function.path]:
             given = [x._memory if isinstance(x, Core) else x for x in args]
@@ -97,7 +97,7 @@ def _state(pin: str | None) -> State | None:
     if pin is None:
         return state  # type: ignore[no-any-return]
     pinned = _pinned_state(pin, state)
-    return pinned if state.recorder is None else replace(pinned, recorder=state.recorder)
+    return pinned if state.observer is None else replace(pinned, observer=state.observer)
 
 
 @cache

@@ -78,7 +78,7 @@ def _table(rows: list[Row], benches: dict[str, Bench], *, narrow: bool) -> Table
     from rich.text import Text
 
     from dispatch_xp.cli.console import table
-    from dispatch_xp.recorder import seconds_text
+    from dispatch_xp.table import seconds_text
 
     numbers = ("NumPy", "time", "copies", "speed-up")
     columns = ("operation", "size", "dtype", "NumPy", "backend", *numbers[1:], "result", "auto")

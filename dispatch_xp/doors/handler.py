@@ -88,7 +88,7 @@ def considered(
     Outcome or None
         As from :func:`handler`.
     """
-    if state.recorder is not None:
+    if state.exhaustive:
         return consider(state, function, args, kwargs)
     try:
         seen = state.standing.get(key := _key(function.path, args, kwargs))

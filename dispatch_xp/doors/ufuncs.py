@@ -134,7 +134,7 @@ class UfuncDoor:
         if limit is None:
             limit = state.operation_limit(OPERATIONS[name])
             # a loop without dimensions is not worth a handler, whatever the policy
-            limit = min(limit, _RECORDED) if state.recorder is not None else max(limit, 2.0)
+            limit = min(limit, _RECORDED) if state.exhaustive else max(limit, 2.0)
             state.limits[key] = limit
         return limit
 
@@ -170,10 +170,10 @@ class UfuncDoor:
             decision, backend = decide(state, call)
             if backend is not None:
                 return _routed(state, path, call, decision, backend)
-            if state.recorder is not None:
+            if state.observer is not None:
                 # the loop runs after this, out of sight of a clock
-                state.recorder.add(path, call, decision, REFERENCE, float("nan"))
-            elif decision.standing is not None and self._only is state:
+                state.observer.add(path, call, decision, REFERENCE, float("nan"))
+            if decision.standing is not None and not state.exhaustive and self._only is state:
                 return decision.standing.hand_over()
             return False
         finally:
@@ -199,8 +199,8 @@ def _routed(state: State, path: str, call: Call, decision: Decision, backend: Ba
         )
     elif state.policy is not None:
         state.policy.observe(call, backend.name, seconds)
-    if state.recorder is not None:
-        state.recorder.add(path, call, decision, decision.backend, seconds)
+    if state.observer is not None:
+        state.observer.add(path, call, decision, decision.backend, seconds)
     return decision.backend != REFERENCE
 
 
@@ -209,10 +209,10 @@ def _verified(state: State, path: str, call: Call, decision: Decision, backend: 
     assert call.destination is not None
     elsewhere = np.empty(call.destination[0].shape, dtype=call.destination[0].dtype)
     results = run(state, backend, replace(call, destination=(elsewhere,)), path)
-    if not isinstance(results, Decision) and state.recorder is not None:
+    if not isinstance(results, Decision) and state.observer is not None:
         with np.errstate(all="ignore"):
             ufunc = getattr(np, path.removeprefix("numpy."))
             want = np.asarray(ufunc(*call.arrays))
         routed = (backend.name, results, results[0])
-        state.recorder.compared(call.operation.name, compare(call, routed, want))
+        state.observer.compared(call.operation.name, compare(call, routed, want))
     return False

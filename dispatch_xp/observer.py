@@ -1,0 +1,94 @@
+"""Who is told what ran where: the recorder, the tally of a run, the writer of a trace."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from dispatch_xp.call import Call
+    from dispatch_xp.decision import Decision
+    from dispatch_xp.verify import Comparison
+
+__all__ = ["Both", "Observer", "beside"]
+
+
+class Observer(ABC):
+    """Is told of calls when they have ended."""
+
+    exhaustive: ClassVar[bool] = False
+    """Whether it wants every call, also those that are too small to be considered. That costs each
+    of them what a decision costs."""
+
+    @abstractmethod
+    def add(
+        self,
+        function: str,
+        call: Call | None,
+        decision: Decision,
+        backend: str,
+        seconds: float,
+        note: str = "",
+        result: Any = None,
+    ) -> None:
+        """Take note of a call.
+
+        Parameters
+        ----------
+        function : str
+            What was called.
+        call : Call or None
+            What it amounted to; None if the arguments could not be bound.
+        decision : Decision
+            Where it was to run, and why.
+        backend : str
+            Where it ran in the end.
+        seconds : float
+            How long it took, everything included; NaN where nobody timed it.
+        note : str
+            What else a reader should know.
+        result : object
+            What the caller got.
+        """
+
+    def compared(self, operation: str, comparison: Comparison) -> None:
+        """Take note of a backend's result compared with the reference's."""
+
+
+class Both(Observer):
+    """Tells two observers.
+
+    Parameters
+    ----------
+    first, second : Observer
+        In the order in which they are told.
+    """
+
+    exhaustive = True
+
+    def __init__(self, first: Observer, second: Observer) -> None:
+        self._observers = (first, second)
+
+    def add(
+        self,
+        function: str,
+        call: Call | None,
+        decision: Decision,
+        backend: str,
+        seconds: float,
+        note: str = "",
+        result: Any = None,
+    ) -> None:
+        """Tell both."""
+        for observer in self._observers:
+            observer.add(function, call, decision, backend, seconds, note, result)
+
+    def compared(self, operation: str, comparison: Comparison) -> None:
+        """Tell both."""
+        for observer in self._observers:
+            observer.compared(operation, comparison)
+
+
+def beside(outer: Observer | None, inner: Observer) -> Observer:
+    """Return who is told where an inner observer joins an outer one."""
+    return inner if outer is None else Both(outer, inner)
