@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dispatch_xp.errors import PluginError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["load", "names"]
 
@@ -18,6 +20,9 @@ T = TypeVar("T")
 @cache
 def scanned(group: str) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group, found once in a process."""
+    # takes 20 ms to import
+    from importlib.metadata import entry_points
+
     return {point.name: point for point in entry_points(group=group)}
 
 

@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy
 
 from dispatch_xp.decision import Decision, Prediction
+from dispatch_xp.imports import AfterImport
 from dispatch_xp.observer import Observer
 from dispatch_xp.reasons import Reason
 from dispatch_xp.table import Table, seconds_text
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Record", "Recorder", "caller"]
 
-_INSIDE = tuple(dirname(path) for path in (__file__, np.__file__, scipy.__file__))
+_INSIDE = [dirname(path) for path in (__file__, np.__file__)]
+# SciPy's, once somebody imports it
+AfterImport("scipy", lambda scipy: _INSIDE.append(dirname(str(scipy.__file__))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,10 @@ class Record:
 def caller() -> str:
     """Return file and line of the call that is being made, outside of NumPy and SciPy."""
     frame = sys._getframe(2)
+    inside = tuple(_INSIDE)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_INSIDE) and not name.startswith("<dispatch_xp"):
+        if not name.startswith(inside) and not name.startswith("<dispatch_xp"):
             return f"{name}:{frame.f_lineno}"
         if frame.f_back is None:
             break

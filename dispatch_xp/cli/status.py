@@ -28,6 +28,7 @@ def command(as_json: bool) -> None:
 
 def _report() -> dict[str, Any]:
     import msgspec
+    import scipy.linalg  # noqa: F401 - has doors, and a BLAS of its own
 
     import dispatch_xp
     from dispatch_xp.config import load
@@ -112,7 +113,6 @@ def _profile(configured: str | None) -> dict[str, Any]:
 
 
 def _pools() -> list[dict[str, Any]]:
-    import scipy.linalg  # noqa: F401 - loads SciPy's own BLAS
     from threadpoolctl import threadpool_info
 
     return [

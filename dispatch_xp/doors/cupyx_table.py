@@ -9,13 +9,11 @@ translate.
 from __future__ import annotations
 
 import inspect
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
+
+from dispatch_xp.imports import AfterImport
 
 __all__ = ["CupyxTable"]
 
@@ -66,12 +64,13 @@ _ADAPTERS: Mapping[str, _Adapter] = {
 _IGNORED = frozenset({"overwrite_a", "overwrite_b", "check_finite"})
 
 
-class CupyxTable(MetaPathFinder):
+class CupyxTable:
     """CuPy's table with our multimethods, for as long as the doors are installed."""
 
     def __init__(self) -> None:
         self._methods: dict[Any, tuple[Any, Any]] = {}
         self._added: list[tuple[dict[Any, Any], Any]] = []
+        self._import: AfterImport | None = None
 
     def install(self, methods: Mapping[Any, tuple[Any, Any]]) -> None:
         """Teach the table now, or when CuPy is imported.
@@ -82,38 +81,16 @@ class CupyxTable(MetaPathFinder):
             Per multimethod, SciPy's function object and a copy without door.
         """
         self._methods = dict(methods)
-        module = sys.modules.get(_MODULE)
-        if module is not None:
-            self._teach(module)
-        else:
-            sys.meta_path.insert(0, self)
+        self._import = AfterImport(_MODULE, self._teach)
 
     def uninstall(self) -> None:
         """Make the table what it was."""
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+        if self._import is not None:
+            self._import.cancel()
         for table, method in self._added:
             table.pop(method, None)
         self._added.clear()
         self._methods = {}
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Look over the shoulder of the import of CuPy's table; find nothing else."""
-        if fullname != _MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def exec_module(module: ModuleType) -> None:
-                execute(module)
-                self._teach(module)
-
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
 
     def _teach(self, module: ModuleType) -> None:
         table: dict[Any, Any] | None = getattr(module, "_implemented", None)

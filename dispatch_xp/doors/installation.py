@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from dispatch_xp.doors.dispatcher import swap_implementation
 from dispatch_xp.doors.handler import handler
 from dispatch_xp.doors.multimethods import multimethod
 from dispatch_xp.functions import FUNCTIONS
+from dispatch_xp.imports import AfterImport
 
 __all__ = ["INSTALLATION", "DoorReport", "Installation"]
 
@@ -58,19 +58,16 @@ class Installation:
         self._counts: dict[str, int] = {}
         self._methods: dict[Any, tuple[Any, Any]] = {}
         self._cupyx = CupyxTable()
+        self._imports: list[AfterImport] = []
         self._lock = threading.RLock()
 
     def install(self) -> None:
-        """Put every door in place, once."""
+        """Put every door in place, once; those of a module when it is imported."""
         with self._lock:
             if self.installed:
                 return
             try:
-                for path in FUNCTIONS:
-                    module, _, name = path.rpartition(".")
-                    if module in _MODULES:
-                        self._install_function(path, module, name)
-                self._cupyx.install(self._methods)
+                self._imports = [AfterImport(name, self._install_module) for name in _MODULES]
                 self.ufuncs.install()
             except BaseException:
                 self._take_down()
@@ -90,6 +87,9 @@ class Installation:
         return reports
 
     def _take_down(self) -> None:
+        for waiting in self._imports:
+            waiting.cancel()
+        self._imports = []
         self.ufuncs.uninstall()
         self._cupyx.uninstall()
         self._methods.clear()
@@ -98,8 +98,18 @@ class Installation:
         self._counts.clear()
         self.problems.clear()
 
-    def _install_function(self, path: str, module: str, name: str) -> None:
-        found: Any = getattr(importlib.import_module(module), name, None)
+    def _install_module(self, module: ModuleType) -> None:
+        """Put the doors of a module in place; one that nobody has imported needs none."""
+        with self._lock:
+            for path in FUNCTIONS:
+                prefix, _, name = path.rpartition(".")
+                if prefix == module.__name__:
+                    self._install_function(path, module, name)
+            if self._methods and module.__name__ == "scipy.linalg":
+                self._cupyx.install(self._methods)
+
+    def _install_function(self, path: str, module: ModuleType, name: str) -> None:
+        found: Any = getattr(module, name, None)
         if found is None:
             self.problems[path] = "this version does not have it"
             return
@@ -110,7 +120,7 @@ class Installation:
         try:
             if isinstance(beneath, FunctionType):
                 reference: Callable[..., Any] = copy_of(beneath)
-                if module == "scipy.linalg":
+                if module.__name__ == "scipy.linalg":
                     method = multimethod(reference)
                     self._methods[method] = (beneath, reference)
                     reference = method
@@ -121,7 +131,7 @@ class Installation:
             self.problems[path] = str(error)
             return
         self._undo.append(undo)
-        self._counts[module] = self._counts.get(module, 0) + 1
+        self._counts[module.__name__] = self._counts.get(module.__name__, 0) + 1
 
 
 INSTALLATION = Installation()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 
 import numpy as np
@@ -137,7 +138,7 @@ def test_our_own_names_need_no_scan(monkeypatch):
     def scan(*args, **kwargs):
         raise AssertionError("entry points were scanned")
 
-    monkeypatch.setattr(plugins, "entry_points", scan)
+    monkeypatch.setattr(importlib.metadata, "entry_points", scan)
     plugins.scanned.cache_clear()
     with dispatch_xp.backend("threads", policy="random"):
         np.sum(np.ones(100))

@@ -1,0 +1,67 @@
+"""Acting once a module has been imported, without importing it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+
+__all__ = ["AfterImport"]
+
+
+class AfterImport(MetaPathFinder):
+    """Calls `action` with a module: now if it is there, else when it has been imported.
+
+    The module keeps its own loader; an exception of `action` is the import's.
+
+    Parameters
+    ----------
+    name : str
+        The module.
+    action : callable
+        Takes the module.
+    """
+
+    def __init__(self, name: str, action: Callable[[ModuleType], object]) -> None:
+        self._name = name
+        self._action = action
+        self._waiting = True
+        module = sys.modules.get(name)
+        if module is not None:
+            self._waiting = False
+            action(module)
+        else:
+            sys.meta_path.insert(0, self)
+
+    def cancel(self) -> None:
+        """Wait no longer."""
+        self._waiting = False
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Look over the shoulder of the import of one module; find nothing else."""
+        if fullname != self._name or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            loader, execute = spec.loader, spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                loader.exec_module = execute  # type: ignore[method-assign]
+                execute(module)
+                if self._waiting:
+                    self._waiting = False
+                    self._action(module)
+
+            loader.exec_module = exec_module  # type: ignore[method-assign]
+        else:
+            # not there, or not yet: an import may succeed later
+            sys.meta_path.insert(0, self)
+        return spec
