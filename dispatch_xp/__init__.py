@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         PluginError,
         ProfileError,
         ProfileWarning,
+        TraceError,
         Unsupported,
     )
     from dispatch_xp.explanation import explain
@@ -57,6 +58,7 @@ __all__ = [
     "PluginError",
     "ProfileError",
     "ProfileWarning",
+    "TraceError",
     "Unsupported",
     "__array_api_version__",
     "__array_namespace_info__",

@@ -22,6 +22,7 @@ import msgspec
 import platformdirs
 
 from dispatch_xp.errors import ConfigError
+from dispatch_xp.programs.environment import VARIABLE
 
 __all__ = [
     "Limits",
@@ -49,9 +50,18 @@ class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What may be used; memory in bytes, None for all that the level leaves."""
+    """What may be used, in bytes.
+
+    Attributes
+    ----------
+    device_memory : int or None
+        None for all that the level leaves.
+    trace_size : int
+        Of the file of a trace.
+    """
 
     device_memory: int | None = None
+    trace_size: int = 256_000_000
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -163,7 +173,7 @@ def _read(path: Path, named_by: str = "") -> dict[str, Any]:
 
 def _variables() -> Iterable[tuple[str, dict[str, Any]]]:
     for variable, text in os.environ.items():
-        if not variable.startswith(_PREFIX) or variable == _LOCATION:
+        if not variable.startswith(_PREFIX) or variable in (_LOCATION, VARIABLE):
             continue
         key = variable.removeprefix(_PREFIX).lower()
         if key not in KEYS or key in _TABLES:
@@ -327,13 +337,12 @@ def _limits(value: Any) -> Limits:
         return value
     table = _table(value, "limits")
     for key in table:
-        if key != "device_memory":
-            raise ConfigError(_unknown(key, "key", ["device_memory"]))
-    memory = table.get("device_memory")
-    return Limits(device_memory=None if memory is None else _bytes(memory))
+        if key not in Limits.__struct_fields__:
+            raise ConfigError(_unknown(key, "key", Limits.__struct_fields__))
+    return Limits(**{key: _bytes(key, x) for key, x in table.items() if x is not None})
 
 
-def _bytes(value: Any) -> int:
+def _bytes(key: str, value: Any) -> int:
     """Return a size such as ``"20 GB"`` in bytes."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
@@ -341,12 +350,12 @@ def _bytes(value: Any) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
     if match is None or match[2] not in _UNITS:
         raise ConfigError(
-            f"device_memory: {value!r} is not a size; write a number and one of "
+            f"{key}: {value!r} is not a size; write a number and one of "
             f"{', '.join(_UNITS)}, such as '20 GB'"
         )
     size = float(match[1]) * _UNITS[match[2]]
     if size == math.inf:
-        raise ConfigError(f"device_memory: {value!r} is more than any device has")
+        raise ConfigError(f"{key}: {value!r} is more than any device has")
     return int(size)
 
 

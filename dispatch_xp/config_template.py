@@ -45,4 +45,5 @@ seed = 0
 
 # [limits]
 # device_memory = "20 GB"
+# trace_size = "256 MB"
 """

@@ -14,6 +14,7 @@ __all__ = [
     "PluginError",
     "ProfileError",
     "ProfileWarning",
+    "TraceError",
     "Unsupported",
 ]
 
@@ -28,6 +29,10 @@ class ConfigError(DispatchError, ValueError):
 
 class ProfileError(DispatchError):
     """A machine profile can't be used: damaged, foreign or newer."""
+
+
+class TraceError(DispatchError):
+    """A trace can't be read, or is not one."""
 
 
 class PluginError(DispatchError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dispatch_xp.call import Call
@@ -16,7 +16,7 @@ __all__ = ["Both", "Observer", "beside"]
 class Observer(ABC):
     """Is told of calls when they have ended."""
 
-    exhaustive: ClassVar[bool] = False
+    exhaustive: bool = False
     """Whether it wants every call, also those that are too small to be considered. That costs each
     of them what a decision costs."""
 
@@ -64,10 +64,9 @@ class Both(Observer):
         In the order in which they are told.
     """
 
-    exhaustive = True
-
     def __init__(self, first: Observer, second: Observer) -> None:
         self._observers = (first, second)
+        self.exhaustive = first.exhaustive or second.exhaustive
 
     def add(
         self,

@@ -121,6 +121,15 @@ class Totals(msgspec.Struct):
         header = ("operation", "compared", "mismatches", "largest relative difference")
         return Table(header, tuple(rows))
 
+    def text(self, seconds: float) -> str:
+        """Return the report on a run of so many seconds."""
+        return f"{seconds_text(seconds)}\n{self}"
+
+    def json(self, seconds: float) -> bytes:
+        """Return everything as JSON."""
+        whole = {"seconds": seconds, **msgspec.structs.asdict(self)}
+        return msgspec.json.format(msgspec.json.encode(whole), indent=1)
+
     def __str__(self) -> str:
         if not self.shares:
             return "no call was large enough to be considered"
@@ -162,8 +171,12 @@ class Tally(Observer):
     """
 
     def __init__(self) -> None:
-        self.totals = Totals()
         self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin from nothing."""
+        self.totals = Totals()
 
     def add(
         self,

@@ -12,8 +12,12 @@ _COMMANDS = {
     "bench": "Measure CPU, backend, transfer and result, here.",
     "calibrate": "Learn this machine: measure every operation on every backend.",
     "config": "Show, check or write the configuration.",
+    "env": "Print what switches every Python program of a shell on, or off.",
+    "estimate": "Predict from a trace what each level would save.",
     "explain": "Say where a call would run, and why.",
+    "measure": "Run a program unchanged, and say what of it could be offloaded.",
     "plot": "Draw time against size, on every backend.",
+    "run": "Run a program with every call routed.",
     "status": "Say what is there, what is missing, and what is set.",
 }
 

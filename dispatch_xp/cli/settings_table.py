@@ -21,6 +21,6 @@ def settings_table(resolved: Resolved) -> Table:
 
 
 def _text(value: object) -> str:
-    if value is None or value in ({}, {"device_memory": None}):
+    if value is None or value == {}:
         return "-"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,0 +1,264 @@
+"""What of a program could be offloaded: every call timed on the reference, and who could take it."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dispatch_xp.decision import Decision
+from dispatch_xp.observer import Observer
+from dispatch_xp.recorder import caller
+from dispatch_xp.table import Table, seconds_text
+from dispatch_xp.trace.writer import address, arrays_of
+
+if TYPE_CHECKING:
+    from dispatch_xp.backends.interface import Backend
+    from dispatch_xp.call import Call
+
+__all__ = ["Group", "Measured", "Measurement"]
+
+_REMEMBERED = 100_000
+_ROWS = 12
+
+
+class Group(msgspec.Struct):
+    """Calls that have all but their arrays in common.
+
+    Attributes
+    ----------
+    operation, dtype : str
+        What was computed, in what.
+    size : int
+        The elements of the largest argument, as the power of ten below.
+    where : str
+        File and line of the calls.
+    takers : list of str
+        The backends that could take them, installed or not.
+    calls : int
+        How many.
+    seconds : float
+        How long they took.
+    """
+
+    operation: str
+    dtype: str
+    size: int
+    where: str
+    takers: list[str]
+    calls: int = 0
+    seconds: float = 0.0
+
+
+class Measured(msgspec.Struct):
+    """What was measured of a program.
+
+    Attributes
+    ----------
+    groups : list of Group
+        Calls that some backend could take.
+    others : dict of str to int
+        How many other calls there were, by the reason for which no backend could take them.
+    others_seconds : float
+        How long those took.
+    bytes_in, bytes_out : int
+        What a device without the host's memory would have to copy for the calls that it could take.
+    kept : int
+        How much of it at the most could stay there: arguments that were arguments or results of
+        such calls before, if nothing has changed them since.
+    processes : int
+        How many processes are in it.
+    """
+
+    groups: list[Group] = []
+    others: dict[str, int] = {}
+    others_seconds: float = 0.0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    kept: int = 0
+    processes: int = 1
+
+    @property
+    def seconds(self) -> float:
+        """Seconds inside calls that some backend could take."""
+        return sum(group.seconds for group in self.groups)
+
+    @property
+    def calls(self) -> int:
+        """How many calls some backend could take."""
+        return sum(group.calls for group in self.groups)
+
+    def include(self, other: Measured) -> None:
+        """Add another process's."""
+        known = {_key(group): group for group in self.groups}
+        for group in other.groups:
+            mine = known.get(_key(group))
+            if mine is None:
+                self.groups.append(group)
+            else:
+                mine.calls += group.calls
+                mine.seconds += group.seconds
+        for reason, count in other.others.items():
+            self.others[reason] = self.others.get(reason, 0) + count
+        self.others_seconds += other.others_seconds
+        self.bytes_in += other.bytes_in
+        self.bytes_out += other.bytes_out
+        self.kept += other.kept
+        self.processes += other.processes
+
+    def table(self, rows: int = _ROWS) -> Table:
+        """Return the groups, those with the most time first."""
+        ordered = sorted(self.groups, key=lambda group: -group.seconds)
+        lines = [
+            (
+                group.operation,
+                group.dtype,
+                f"1e{group.size}",
+                str(group.calls),
+                seconds_text(group.seconds),
+                ", ".join(group.takers),
+                group.where,
+            )
+            for group in ordered[:rows]
+        ]
+        rest = ordered[rows:]
+        if rest:
+            calls, seconds = sum(g.calls for g in rest), sum(g.seconds for g in rest)
+            lines.append((f"{len(rest)} more", "", "", str(calls), seconds_text(seconds), "", ""))
+        header = ("operation", "dtype", "elements", "calls", "time", "could run on", "called at")
+        return Table(header, tuple(lines))
+
+    def text(self, seconds: float) -> str:
+        """Return the report on a run of so many seconds."""
+        share = self.seconds / seconds if seconds else 0.0
+        several = f", in {self.processes} processes" if self.processes > 1 else ""
+        lines = [
+            f"{seconds_text(seconds)}, of which {seconds_text(self.seconds)} ({share:.0%}) inside "
+            f"{self.calls} calls that a backend could take{several}"
+        ]
+        if self.groups:
+            lines.append(str(self.table()))
+            lines.append(
+                f"a device would copy {_megabytes(self.bytes_in)} in and "
+                f"{_megabytes(self.bytes_out)} out; at the most {_megabytes(self.kept)} of it could "
+                "stay there"
+            )
+        if self.others:
+            count = sum(self.others.values())
+            ordered = sorted(self.others, key=lambda reason: -self.others[reason])[:3]
+            reasons = ", ".join(f"{reason} ({self.others[reason]})" for reason in ordered)
+            lines.append(
+                f"{count} other calls, {seconds_text(self.others_seconds)}, stay anyway: {reasons}"
+            )
+        return "\n".join(lines)
+
+    def json(self, seconds: float) -> bytes:
+        """Return everything as JSON."""
+        whole = {
+            "seconds": seconds,
+            "seconds_in_calls": self.seconds,
+            "share": self.seconds / seconds if seconds else 0.0,
+            **msgspec.structs.asdict(self),
+        }
+        return msgspec.json.format(msgspec.json.encode(whole), indent=1)
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:.3g} MB"
+
+
+def _key(group: Group) -> tuple[Any, ...]:
+    return (group.operation, group.dtype, group.size, group.where, *group.takers)
+
+
+class Measurement(Observer):
+    """Takes note of every call, and asks all backends, installed or not, who could take it.
+
+    Attributes
+    ----------
+    totals : Measured
+        So far.
+    """
+
+    exhaustive = True
+
+    def __init__(self) -> None:
+        from dispatch_xp import backends
+
+        self._backends: list[Backend] = [backends.get(name) for name in backends.names()]
+        self._takers: dict[tuple[Any, ...], list[str]] = {}
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin from nothing."""
+        self.totals = Measured()
+        self._groups: dict[tuple[Any, ...], Group] = {}
+        # by address: the bytes there, and whether a call has written them
+        self._seen: dict[int, tuple[int, bool]] = {}
+
+    def add(
+        self,
+        function: str,
+        call: Call | None,
+        decision: Decision,
+        backend: str,
+        seconds: float,
+        note: str = "",
+        result: Any = None,
+    ) -> None:
+        """Add a call."""
+        spent = 0.0 if math.isnan(seconds) else seconds
+        takers = self._who(call) if call is not None else []
+        where = caller()
+        with self._lock:
+            if call is None or not takers:
+                reason = decision.reason.value if call is None else "no backend takes this call"
+                self.totals.others[reason] = self.totals.others.get(reason, 0) + 1
+                self.totals.others_seconds += spent
+                return
+            largest = max((math.prod(shape) for shape in call.shapes), default=0)
+            size = math.floor(math.log10(largest)) if largest else 0
+            key = (call.operation.name, call.dtype.name, size, where, *takers)
+            group = self._groups.get(key)
+            if group is None:
+                group = Group(*key[:4], takers)
+                self._groups[key] = group
+                self.totals.groups.append(group)
+            group.calls += 1
+            group.seconds += spent
+            self._copies(call, result)
+
+    def _who(self, call: Call) -> list[str]:
+        signature = (*call.signature, len(call.arrays))
+        try:
+            takers = self._takers.get(signature)
+        except TypeError:  # an option that can't be a key
+            return self._ask(call)
+        if takers is None:
+            if len(self._takers) >= _REMEMBERED:
+                self._takers.clear()
+            takers = self._takers[signature] = self._ask(call)
+        return takers
+
+    def _ask(self, call: Call) -> list[str]:
+        name = call.operation.name
+        return [b.name for b in self._backends if name in b.operations() and not b.refuses(call)]
+
+    def _copies(self, call: Call, result: Any) -> None:
+        totals, seen = self.totals, self._seen
+        if len(seen) > _REMEMBERED:
+            seen.clear()
+        totals.bytes_in += call.workload.bytes_in
+        totals.bytes_out += call.workload.bytes_out
+        for array in call.arrays:
+            place, nbytes = address(array), array.nbytes
+            before, written = seen.get(place, (0, False))
+            if before == nbytes:
+                # neither this copy in, nor the one that brought the result back
+                totals.kept += nbytes * (2 if written else 1)
+            seen[place] = (nbytes, False)
+        for array in arrays_of(call, result):
+            seen[address(array)] = (array.nbytes, True)

@@ -1,0 +1,119 @@
+"""A program while it runs: the state that is on, who is told, and what is said at its end."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from dispatch_xp import files
+from dispatch_xp.config import load
+from dispatch_xp.context import state_of, switch
+from dispatch_xp.imports import AfterImport
+from dispatch_xp.measurement import Measurement
+from dispatch_xp.observer import beside
+from dispatch_xp.programs.environment import Plan
+from dispatch_xp.programs.startup import tell
+from dispatch_xp.tally import Tally
+from dispatch_xp.trace.writer import TraceWriter
+
+__all__ = ["Session"]
+
+
+class Session:
+    """Routing in a process, from the import of NumPy to the end.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to do.
+    began : float
+        When the process started, by ``time.perf_counter``.
+    """
+
+    def __init__(self, plan: Plan, began: float) -> None:
+        self._plan = plan
+        self._began = began
+        self._counts: Tally | Measurement = Measurement() if plan.measure else Tally()
+        self._trace: TraceWriter | None = None
+        with warnings.catch_warnings(record=True) as told:
+            # the program's own filters may make errors of them
+            warnings.simplefilter("always")
+            settings = load(**({"backend": "reference"} if plan.measure else {})).settings
+            state = state_of(settings)
+        problems = [str(warning.message) for warning in told]
+        problem = getattr(state.policy, "problem", "")
+        self._problems = [*problems, *([problem] if problem else [])]
+        observer: Any = self._counts
+        if plan.trace:
+            self._trace = TraceWriter(Path(plan.trace), settings.limits.trace_size, tell)
+            observer = beside(observer, self._trace)
+        switch(replace(state, observer=observer))
+        self._process = os.getpid()
+        atexit.register(self.end)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._in_child)
+        AfterImport("multiprocessing.util", self._follow)
+
+    def _in_child(self) -> None:
+        """Count from nothing in a forked child."""
+        self._counts.reset()
+        if self._trace is not None:
+            self._trace.after_fork()
+
+    def _follow(self, util: ModuleType) -> None:
+        # forked workers end without running what was registered for the exit of their parent
+        def register(session: Session) -> None:
+            util.Finalize(None, session.end, exitpriority=0)
+
+        util.register_after_fork(self, register)
+
+    def end(self) -> None:
+        """Report, or leave the counts to the process that does."""
+        plan = self._plan
+        if self._trace is not None:
+            self._trace.close()
+        if os.getpid() != self._process or not plan.is_main:
+            self._leave()
+            return
+        seconds = perf_counter() - self._began
+        totals = self._counts.totals
+        for other in self._others(type(totals)):
+            totals.include(other)
+        lines = [totals.text(seconds), *self._problems]
+        if self._trace is not None:
+            lines.append(self._trace.summary())
+        if plan.summary:
+            tell("\n".join(line for line in lines if line))
+        if plan.report:
+            try:
+                files.replace(Path(plan.report), totals.json(seconds))
+            except OSError as error:
+                tell(f"{plan.report}: {error.strerror}")
+
+    def _leave(self) -> None:
+        spool = Path(self._plan.spool)
+        if not self._plan.spool or not spool.is_dir():
+            return
+        with contextlib.suppress(OSError):
+            text = msgspec.json.encode(self._counts.totals)
+            files.replace(spool / f"{os.getpid()}-{id(self)}.json", text)
+
+    def _others(self, kind: type[Any]) -> list[Any]:
+        """Return what children have left, and remove it."""
+        found = []
+        if self._plan.spool:
+            for path in Path(self._plan.spool).glob("*.json"):
+                with contextlib.suppress(OSError, msgspec.DecodeError):
+                    found.append(msgspec.json.decode(path.read_bytes(), type=kind))
+            shutil.rmtree(self._plan.spool, ignore_errors=True)
+        return found

@@ -1,0 +1,57 @@
+"""What a process does that was started with routing on; free of NumPy until the program imports it."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from time import perf_counter
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from dispatch_xp.imports import AfterImport
+from dispatch_xp.programs.environment import Plan
+
+if TYPE_CHECKING:
+    from dispatch_xp.programs.session import Session
+
+__all__ = ["tell", "watch"]
+
+_began = perf_counter()
+_session: Session | None = None
+
+
+def tell(message: str) -> None:
+    """Print lines to standard error, where there is one."""
+    stream = sys.stderr if sys.stderr is not None and not sys.stderr.closed else sys.__stderr__
+    try:
+        print("\n".join(f"dispatch-xp: {line}" for line in message.splitlines()), file=stream)
+    except (OSError, ValueError, AttributeError):
+        pass  # nobody listens, and the program's own exit code stands
+
+
+def watch() -> None:
+    """Switch routing on when the program imports NumPy."""
+    try:
+        plan = Plan.current()
+    except ValueError as error:
+        tell(str(error))
+        return
+    if plan.is_main:
+        atexit.register(_end, plan)
+
+    def begin(module: ModuleType) -> None:
+        global _session
+        try:
+            from dispatch_xp.programs.session import Session
+
+            _session = Session(plan, _began)
+        except Exception as error:
+            # never in the program's way
+            tell(f"not routed: {error}")
+
+    AfterImport("numpy", begin)
+
+
+def _end(plan: Plan) -> None:
+    if _session is None and plan.summary:
+        tell("the program did not import NumPy")
