@@ -1,4 +1,4 @@
-"""What of a program could be offloaded: every call timed on the reference, and who could take it."""
+"""What of a program could be offloaded: calls timed on the reference, and who could take them."""
 
 from __future__ import annotations
 
@@ -134,16 +134,14 @@ class Measured(msgspec.Struct):
         """Return the report on a run of so many seconds."""
         share = self.seconds / seconds if seconds else 0.0
         several = f", in {self.processes} processes" if self.processes > 1 else ""
-        lines = [
-            f"{seconds_text(seconds)}, of which {seconds_text(self.seconds)} ({share:.0%}) inside "
-            f"{self.calls} calls that a backend could take{several}"
-        ]
+        inside = f"{seconds_text(self.seconds)} ({share:.0%}) inside {self.calls} calls"
+        lines = [f"{seconds_text(seconds)}, of which {inside} that a backend could take{several}"]
         if self.groups:
             lines.append(str(self.table()))
             lines.append(
                 f"a device would copy {_megabytes(self.bytes_in)} in and "
-                f"{_megabytes(self.bytes_out)} out; at the most {_megabytes(self.kept)} of it could "
-                "stay there"
+                f"{_megabytes(self.bytes_out)} out; at the most {_megabytes(self.kept)} of it "
+                "could stay there"
             )
         if self.others:
             count = sum(self.others.values())
@@ -221,14 +219,12 @@ class Measurement(Observer):
                 return
             largest = max((math.prod(shape) for shape in call.shapes), default=0)
             size = math.floor(math.log10(largest)) if largest else 0
-            key = (call.operation.name, call.dtype.name, size, where, *takers)
-            group = self._groups.get(key)
-            if group is None:
-                group = Group(*key[:4], takers)
-                self._groups[key] = group
+            group = Group(call.operation.name, call.dtype.name, size, where, takers)
+            known = self._groups.setdefault(_key(group), group)
+            if known is group:
                 self.totals.groups.append(group)
-            group.calls += 1
-            group.seconds += spent
+            known.calls += 1
+            known.seconds += spent
             self._copies(call, result)
 
     def _who(self, call: Call) -> list[str]:

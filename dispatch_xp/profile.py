@@ -195,8 +195,15 @@ def write(profile: Profile, path: Path) -> None:
     files.replace(path, text)
 
 
-def read(path: Path) -> Profile:
+def read(path: Path, *, foreign: bool = False) -> Profile:
     """Return the profile in a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    foreign : bool
+        Whether it may be another machine's.
 
     Raises
     ------
@@ -224,7 +231,7 @@ def read(path: Path) -> Profile:
     here = this_machine(libraries=False)
     there = profile.machine
     for what in ("cpu", "architecture", "cores"):
-        if getattr(there, what) != getattr(here, what):
+        if not foreign and getattr(there, what) != getattr(here, what):
             raise ProfileError(
                 f"machine profile {path} is of another machine ({what} "
                 f"{getattr(there, what)!r}, here {getattr(here, what)!r}); {_RECALIBRATE}"

@@ -11,7 +11,7 @@ import click
 from dispatch_xp.cli.paths import NewFile
 from dispatch_xp.cli.program import ProgramCommand, start
 
-__all__ = ["command", "options", "settings_of"]
+__all__ = ["command", "emptied", "settings_of"]
 
 
 @click.command(cls=ProgramCommand)

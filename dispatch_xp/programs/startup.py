@@ -1,8 +1,9 @@
-"""What a process does that was started with routing on; free of NumPy until the program imports it."""
+"""What a process does that was started with routing on, before it imports NumPy."""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import sys
 from time import perf_counter
 from types import ModuleType
@@ -23,10 +24,9 @@ _session: Session | None = None
 def tell(message: str) -> None:
     """Print lines to standard error, where there is one."""
     stream = sys.stderr if sys.stderr is not None and not sys.stderr.closed else sys.__stderr__
-    try:
-        print("\n".join(f"dispatch-xp: {line}" for line in message.splitlines()), file=stream)
-    except (OSError, ValueError, AttributeError):
-        pass  # nobody listens, and the program's own exit code stands
+    # where nobody listens the program's own exit code stands
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        stream.write("".join(f"dispatch-xp: {line}\n" for line in message.splitlines()))
 
 
 def watch() -> None:
