@@ -111,6 +111,13 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_HOME, *__all__, *_SUBMODULES})
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Add ``%%dispatch`` to a notebook: what ``%load_ext dispatch_xp`` calls."""
+    from dispatch_xp.notebook import DispatchMagics
+
+    shell.register_magics(DispatchMagics)
+
+
 def _leave_devices() -> None:
     """Free device memory while its libraries are there."""
     residency = sys.modules.get("dispatch_xp.residency")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dispatch_xp.backends.interface import Backend
 
 __all__ = [
+    "active",
     "backend",
     "default_state",
     "record",
@@ -206,6 +207,27 @@ class backend(_Activation):
         return state
 
     def __enter__(self) -> backend:
+        self._activate()
+        return self
+
+
+class active(_Activation):
+    """Make a state current within a ``with`` block.
+
+    Parameters
+    ----------
+    state : State
+        As :func:`state_of` returns it, perhaps with an observer.
+    """
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._given = state
+
+    def _state(self) -> State:
+        return self._given
+
+    def __enter__(self) -> active:
         self._activate()
         return self
 

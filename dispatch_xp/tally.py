@@ -123,7 +123,7 @@ class Totals(msgspec.Struct):
 
     def text(self, seconds: float) -> str:
         """Return the report on a run of so many seconds."""
-        return f"{seconds_text(seconds)}\n{self}"
+        return f"{seconds_text(seconds)} in all; calls that were large enough to consider:\n{self}"
 
     def json(self, seconds: float) -> bytes:
         """Return everything as JSON."""
@@ -132,7 +132,7 @@ class Totals(msgspec.Struct):
 
     def __str__(self) -> str:
         if not self.shares:
-            return "no call was large enough to be considered"
+            return "none"
         parts = [str(self.table())]
         if self.comparisons:
             parts.append(str(self.verification()))
@@ -142,7 +142,7 @@ class Totals(msgspec.Struct):
 
     def _repr_html_(self) -> str:
         if not self.shares:
-            return f"<p>{self}</p>"
+            return "<p>no call was large enough to be considered</p>"
         html = self.table()._repr_html_()
         return html + (self.verification()._repr_html_() if self.comparisons else "")
 

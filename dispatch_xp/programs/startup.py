@@ -25,8 +25,9 @@ def tell(message: str) -> None:
     """Print lines to standard error, where there is one."""
     stream = sys.stderr if sys.stderr is not None and not sys.stderr.closed else sys.__stderr__
     # where nobody listens the program's own exit code stands
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        stream.write("".join(f"dispatch-xp: {line}\n" for line in message.splitlines()))
+    with contextlib.suppress(OSError, ValueError):
+        if stream is not None:
+            stream.write("".join(f"dispatch-xp: {line}\n" for line in message.splitlines()))
 
 
 def watch() -> None:
