@@ -106,7 +106,7 @@ class Totals(msgspec.Struct):
                     name,
                     str(share.calls),
                     seconds_text(share.seconds) if share.seconds else "-",
-                    _saving(share.saved) if name != REFERENCE else "-",
+                    _saving(share.saved) if share.saved else "-",
                     _reasons(share.reasons),
                 )
             )

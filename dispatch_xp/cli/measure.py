@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import click
@@ -27,12 +26,12 @@ def command(trace: Path | None, report: Path | None, quiet: bool, program: tuple
     is inside calls that some backend could take, installed here or not: by operation, dtype, size
     and line.
     """
-    from dispatch_xp.programs.environment import Plan, variables
+    from dispatch_xp.programs.environment import Plan, new_spool, variables
 
     plan = Plan(
         measure=True,
         main=os.getpid(),
-        spool=tempfile.mkdtemp(prefix="dispatch-xp-"),
+        spool=new_spool(),
         trace=emptied(trace),
         report=str(report.absolute()) if report is not None else "",
         summary=not quiet,

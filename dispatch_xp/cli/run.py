@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import click
@@ -41,14 +40,14 @@ def command(
     The program's own command line follows as after `python`. At its end a summary goes to standard
     error. Its children are routed too.
     """
-    from dispatch_xp.programs.environment import Plan, variables
+    from dispatch_xp.programs.environment import Plan, new_spool, variables
 
     settings = settings_of(
         backend=backend, level=level, policy=policy, config=config, verify=verify
     )
     plan = Plan(
         main=os.getpid(),
-        spool="" if quiet and report is None else tempfile.mkdtemp(prefix="dispatch-xp-"),
+        spool="" if quiet and report is None else new_spool(),
         trace=emptied(trace),
         report=str(report.absolute()) if report is not None else "",
         summary=not quiet,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-__all__ = ["SITE", "VARIABLE", "Plan", "removed", "variables"]
+__all__ = ["SITE", "VARIABLE", "Plan", "new_spool", "removed", "variables"]
 
 VARIABLE = "DISPATCH_XP_RUN"
 SITE = str(Path(__file__).parent / "site")
@@ -30,7 +30,8 @@ class Plan:
     main : int
         The process that reports at its end; on Windows its parent; 0 if none does.
     spool : str
-        The folder where the other processes leave what they have counted; empty if nobody reads it.
+        The folder where the other processes leave what they have counted, made by the first of
+        them; empty if nobody reads it.
     trace : str
         The file to which every call is written; empty for none.
     report : str
@@ -74,6 +75,13 @@ class Plan:
             return False
         # Windows can't exchange the program of a process, so there it is a child
         return self.main == (os.getppid() if os.name == "nt" else os.getpid())
+
+
+def new_spool() -> str:
+    """Return the path of a folder that does not exist yet."""
+    import tempfile
+
+    return os.path.join(tempfile.gettempdir(), f"dispatch-xp-{os.urandom(8).hex()}")
 
 
 def variables(

@@ -101,10 +101,11 @@ class Session:
                 tell(f"{plan.report}: {error.strerror}")
 
     def _leave(self) -> None:
-        spool = Path(self._plan.spool)
-        if not self._plan.spool or not spool.is_dir():
+        if not self._plan.spool:
             return
+        spool = Path(self._plan.spool)
         with contextlib.suppress(OSError):
+            spool.mkdir(mode=0o700, exist_ok=True)
             text = msgspec.json.encode(self._counts.totals)
             files.replace(spool / f"{os.getpid()}-{id(self)}.json", text)
 

@@ -54,5 +54,9 @@ def watch() -> None:
 
 
 def _end(plan: Plan) -> None:
-    if _session is None and plan.summary:
+    if _session is not None:
+        return
+    if plan.summary:
         tell("the program did not import NumPy")
+    if plan.report:
+        tell(f"so {plan.report} was not written")

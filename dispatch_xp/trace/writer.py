@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["TraceWriter"]
 
 _BLOCK = 256 * 1024
-_SECONDS = 5.0
+_SECONDS = 1.0
 
 
 class TraceWriter(Observer):
@@ -61,6 +61,8 @@ class TraceWriter(Observer):
         self._lock = threading.Lock()
         self._problem = ""
         self._begin()
+        # a program that is killed soon leaves a trace too
+        self._flush()
 
     def _begin(self) -> None:
         self._lines: list[bytes] = []
@@ -176,7 +178,11 @@ class TraceWriter(Observer):
                 f"trace: {self._path} reached {self._size / 1e6:.0f} MB; "
                 "`limits.trace_size` in the configuration allows more"
             )
-        return f"trace: {self._calls} calls in {self._path}"
+        try:
+            size = self._path.stat().st_size
+        except OSError as error:
+            return f"the trace is gone: {self._path}: {error.strerror}"
+        return f"trace: {self._path}, {size / 1e6:.3g} MB"
 
 
 def address(array: Any) -> int:
