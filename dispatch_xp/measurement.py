@@ -181,6 +181,7 @@ class Measurement(Observer):
     """
 
     exhaustive = True
+    passive = True
 
     def __init__(self) -> None:
         from dispatch_xp import backends

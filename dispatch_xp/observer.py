@@ -20,6 +20,9 @@ class Observer(ABC):
     """Whether it wants every call, also those that are too small to be considered. That costs each
     of them what a decision costs."""
 
+    passive: bool = False
+    """Whether it wants everything on the reference, whatever the program itself asks for."""
+
     @abstractmethod
     def add(
         self,
@@ -67,6 +70,7 @@ class Both(Observer):
     def __init__(self, first: Observer, second: Observer) -> None:
         self._observers = (first, second)
         self.exhaustive = first.exhaustive or second.exhaustive
+        self.passive = first.passive or second.passive
 
     def add(
         self,
