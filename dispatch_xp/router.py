@@ -155,6 +155,10 @@ def consider(
                 if state.settings.verify:
                     outcome._routed = (backend.name, results, finished)
                     return outcome
+                if request.out is not None:
+                    # last, and not before the reference: it may be an argument's memory too
+                    np.copyto(request.out, finished)
+                    finished = request.out
                 if state.observer is not None:
                     state.observer.add(
                         function.path, call, decision, backend.name, seconds, "", finished
