@@ -141,6 +141,15 @@ def test_out_that_only_the_last_step_would_fit_into(function, s, configuration):
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
 
 
+def test_out_of_a_search_keeps_its_memory_order(configuration):
+    x = np.random.default_rng(4).standard_normal((3, 4, 5))
+    theirs, ours = (np.zeros((4, 3), dtype=np.intp).T for _ in range(2))
+    np.argmax(x, axis=2, out=theirs)
+    with routed(configuration):
+        assert np.argmax(x, axis=2, out=ours) is ours
+    np.testing.assert_array_equal(ours, theirs)
+
+
 @pytest.mark.parametrize("order", "CF")
 @pytest.mark.parametrize(
     ("function", "kwargs"),
