@@ -356,7 +356,8 @@ def run(state: State, backend: Backend, call: Call, function: str) -> Results | 
     try:
         if not backend.started:
             backend.start()
-        make_room(state, backend, _needed(backend, call), call.owners)
+        if not backend.shares_host_memory:
+            make_room(state, backend, _needed(backend, call), call.owners)
         results = _with_second_try(backend, call, phase)
     except Unsupported as refusal:
         if refusal.reason is Reason.NON_FINITE_RESULT:
