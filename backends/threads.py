@@ -192,8 +192,9 @@ class ThreadsBackend(Backend):
 
     def _in_turn(self, n: int, part: Part) -> None:
         """Run the parts of a small call here, one after the other."""
-        for s in _slices(n, self._workers):
-            _quietly(part, s)
+        with _noticed():
+            for s in _slices(n, self._workers):
+                part(s)
 
     def _at_once(self, n: int, part: Part) -> None:
         """Run the parts at the same time, one of them in the calling thread."""
