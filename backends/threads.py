@@ -30,6 +30,11 @@ __all__ = ["ThreadsBackend"]
 
 Array = npt.NDArray[Any]
 Part = Callable[[slice], None]
+Each = Callable[[int, Part], None]
+"""``each(n, part)`` runs `part` on slices that make up ``range(n)``."""
+
+# flops and bytes below which a thread takes longer to wake up than to do its part
+_SMALL = 1 << 15
 
 _UFUNCS: dict[str, Any] = {
     row.name: getattr(np, row.numpy.removeprefix("numpy."))
@@ -163,29 +168,36 @@ class ThreadsBackend(Backend):
     def run(self, call: Call, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         """Run the parts of a call and put their results together."""
         name, options = call.operation.name, dict(call.options)
+        each = self._in_turn if _is_small(call) else self._at_once
         if name in _UFUNCS:
-            return (self._elementwise(_UFUNCS[name], arrays, call.destination),)
+            return (self._elementwise(each, _UFUNCS[name], arrays, call.destination),)
         if name in _REDUCTIONS or name in _AXIS_FUNCTIONS:
-            return (self._reduce(name, arrays[0], options),)
+            return (self._reduce(each, name, arrays[0], options),)
         if name in _STACKS:
-            return self._stack(_STACKS[name], arrays, options, call.destination)
+            return self._stack(each, _STACKS[name], arrays, options, call.destination)
         if name in _TRANSFORMS:
             return (self._transform(call, arrays[0], options),)
         if name == "outer":
-            return (self._outer(*arrays),)
+            return (self._outer(each, *arrays),)
         if name == "einsum":
-            return (self._einsum(options["subscripts"], arrays),)
+            return (self._einsum(each, options["subscripts"], arrays),)
         if name == "vecdot":
-            return self._stack(np.vecdot, arrays, {}, call.destination)
-        return (self._along_axis(name, arrays[0], options),)
+            return self._stack(each, np.vecdot, arrays, {}, call.destination)
+        return (self._along_axis(each, name, arrays[0], options),)
 
     def is_finite(self, call: Call, result: Array) -> bool:
         """Trust the floating-point flags, which every part is run with."""
         trusted = not call.operation.finite and call.operation.name not in _TRANSFORMS
         return trusted or super().is_finite(call, result)
 
-    def _each(self, n: int, part: Part) -> None:
-        """Run `part` on the slices of ``range(n)``, one of them in the calling thread."""
+    def _in_turn(self, n: int, part: Part) -> None:
+        """Run the parts of a small call here, one after the other."""
+        with _noticed():
+            for s in _slices(n, self._workers):
+                part(s)
+
+    def _at_once(self, n: int, part: Part) -> None:
+        """Run the parts at the same time, one of them in the calling thread."""
         slices = _slices(n, self._workers)
         if self._pool is None:
             self.start()
@@ -208,7 +220,11 @@ class ThreadsBackend(Backend):
             del error, errors, running
 
     def _elementwise(
-        self, ufunc: Any, arrays: tuple[Array, ...], destination: tuple[Array, ...] | None
+        self,
+        each: Each,
+        ufunc: Any,
+        arrays: tuple[Array, ...],
+        destination: tuple[Array, ...] | None,
     ) -> Array:
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
         if destination is not None:
@@ -234,21 +250,27 @@ class ThreadsBackend(Backend):
                 given.append(a[_at(own, s)] if own >= 0 and a.shape[own] > 1 else a)
             ufunc(*given, out=flat[_at(axis, s)])
 
-        self._each(flat.shape[axis], part)
+        each(flat.shape[axis], part)
         return out
 
-    def _reduce(self, name: str, x: Array, options: dict[str, Any]) -> Array:
+    def _reduce(self, each: Each, name: str, x: Array, options: dict[str, Any]) -> Array:
         axes = reduced(x.shape, options)
         keepdims = bool(options.get("keepdims"))
         kept = [i for i in range(x.ndim) if i not in axes]
         if kept:
             axis = max(kept, key=lambda i: x.shape[i])
-            return self._reduce_kept(name, x, options, axes, axis)
-        value = np.asarray(self._reduce_whole(name, x, options))
+            return self._reduce_kept(each, name, x, options, axes, axis)
+        value = np.asarray(self._reduce_whole(each, name, x, options))
         return value.reshape((1,) * x.ndim) if keepdims else value
 
     def _reduce_kept(
-        self, name: str, x: Array, options: dict[str, Any], axes: tuple[int, ...], axis: int
+        self,
+        each: Each,
+        name: str,
+        x: Array,
+        options: dict[str, Any],
+        axes: tuple[int, ...],
+        axis: int,
     ) -> Array:
         """Split along an axis that stays: every part is a reduction of its own."""
         parts: dict[int, Array] = {}
@@ -257,7 +279,7 @@ class ThreadsBackend(Backend):
         def part(s: slice) -> None:
             parts[s.start] = self._reduction(name, x[_at(axis, s)], where, options)
 
-        self._each(x.shape[axis], part)
+        each(x.shape[axis], part)
         position = axis if options.get("keepdims") else axis - sum(a < axis for a in axes)
         return np.concatenate([parts[start] for start in sorted(parts)], axis=position)
 
@@ -269,7 +291,7 @@ class ThreadsBackend(Backend):
         extra = {"ddof": options["correction"]} if "correction" in options else {}
         return np.asarray(_AXIS_FUNCTIONS[name](x, axis=axis, keepdims=keepdims, **extra))
 
-    def _reduce_whole(self, name: str, x: Array, options: dict[str, Any]) -> Any:
+    def _reduce_whole(self, each: Each, name: str, x: Array, options: dict[str, Any]) -> Any:
         """Reduce each part to one number, and the numbers to one."""
         flat = x.ravel(order="K") if x.flags.forc and name not in ("argmin", "argmax") else x
         if name in ("argmin", "argmax"):
@@ -283,14 +305,14 @@ class ThreadsBackend(Backend):
             def part(s: slice) -> None:
                 values[s.start] = ufunc.reduce(prepare(flat[_at(axis, s)]), axis=None)
 
-            self._each(n, part)
+            each(n, part)
             with _noticed():
                 return ufunc.reduce([values[start] for start in sorted(values)])
 
         if name in _REDUCTIONS:
             return partial(_REDUCTIONS[name], lambda a: a)
         if name in ("argmin", "argmax"):
-            return self._search(name, flat)
+            return self._search(each, name, flat)
         mean = partial(np.add, lambda a: a) / flat.dtype.type(x.size)
         if name == "mean":
             return mean
@@ -304,7 +326,7 @@ class ThreadsBackend(Backend):
         variance = variance / variance.dtype.type(count)
         return np.sqrt(variance) if name == "std" else variance
 
-    def _search(self, name: str, x: Array) -> Any:
+    def _search(self, each: Each, name: str, x: Array) -> Any:
         """Return the first index of the extremum; NaN counts as one, as in NumPy."""
         search = _AXIS_FUNCTIONS[name]
         found: dict[int, int] = {}
@@ -312,12 +334,13 @@ class ThreadsBackend(Backend):
         def part(s: slice) -> None:
             found[s.start] = s.start + int(search(x[s]))
 
-        self._each(len(x), part)
+        each(len(x), part)
         indices = [found[start] for start in sorted(found)]
         return np.intp(indices[int(search(x[indices]))])
 
     def _stack(
         self,
+        each: Each,
         function: Callable[..., Any],
         arrays: tuple[Array, ...],
         options: dict[str, Any],
@@ -339,7 +362,7 @@ class ThreadsBackend(Backend):
                 for out, value in zip(destination, results, strict=True):
                     out[at] = value
 
-        self._each(leading[axis], part)
+        each(leading[axis], part)
         if destination is not None:
             return destination
         ordered = [parts[start] for start in sorted(parts)]
@@ -352,16 +375,16 @@ class ThreadsBackend(Backend):
         result: Array = getattr(scipy.fft, name)(x, **options, workers=self._workers)
         return result
 
-    def _outer(self, a: Array, b: Array) -> Array:
+    def _outer(self, each: Each, a: Array, b: Array) -> Array:
         out = np.empty((len(a), len(b)), dtype=a.dtype)
 
         def part(s: slice) -> None:
             np.multiply(a[s, None], b, out=out[s])
 
-        self._each(len(a), part)
+        each(len(a), part)
         return out
 
-    def _einsum(self, subscripts: str, arrays: tuple[Array, ...]) -> Array:
+    def _einsum(self, each: Each, subscripts: str, arrays: tuple[Array, ...]) -> Array:
         """Split along the longest index of the result."""
         inputs, result = subscripts.split("->")
         terms = inputs.split(",")
@@ -377,10 +400,10 @@ class ThreadsBackend(Backend):
             )
             parts[s.start] = np.einsum(subscripts, *given)
 
-        self._each(lengths[index], part)
+        each(lengths[index], part)
         return np.concatenate([parts[start] for start in sorted(parts)], axis=axis)
 
-    def _along_axis(self, name: str, x: Array, options: dict[str, Any]) -> Array:
+    def _along_axis(self, each: Each, name: str, x: Array, options: dict[str, Any]) -> Array:
         """Split what runs along one axis along the longest other one."""
         along = options["axis"] % x.ndim
         others = [i for i in range(x.ndim) if i != along]
@@ -400,8 +423,13 @@ class ThreadsBackend(Backend):
             else:
                 out[at] = np.argsort(x[at], axis=along, kind=kind)
 
-        self._each(x.shape[axis], part)
+        each(x.shape[axis], part)
         return out
+
+
+def _is_small(call: Call) -> bool:
+    work = call.workload
+    return work.flops + work.bytes_in + work.bytes_out < _SMALL
 
 
 def _quietly(part: Part, s: slice) -> None:

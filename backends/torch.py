@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib.metadata import version
 from threading import RLock
 from typing import Any, ClassVar
@@ -151,7 +152,9 @@ def _is_plain(array: npt.NDArray[Any]) -> bool:
     PyTorch takes any address, and its vector instructions then crash; a complex number has to be
     aligned as a whole, not by its parts as in NumPy.
     """
-    itemsize = array.itemsize
+    itemsize, flags = array.itemsize, array.flags
+    if flags.c_contiguous and flags.aligned and array.dtype.alignment == itemsize:
+        return True
     return array.ctypes.data % itemsize == 0 and all(
         s >= 0 and s % itemsize == 0 for s in array.strides
     )
@@ -176,6 +179,7 @@ def _tensor(torch: Any, array: npt.NDArray[Any]) -> Any:
     return torch.from_numpy(array)
 
 
+@lru_cache(maxsize=64)
 def _torch_dtype(torch: Any, dtype: np.dtype[Any]) -> Any:
     return getattr(torch, "bool" if dtype.kind == "b" else dtype.name)
 

@@ -302,14 +302,15 @@ def _cumulative_sum(xp: Any, x: Any, axis: int) -> Any:
 
 def _line(name: str) -> Kernel:
     def kernel(xp: Any, x: Any, n: int | None, axis: int, norm: str) -> Any:
-        return getattr(_torch().fft, name)(x, n=n, dim=axis, norm=norm)
+        # its rounding depends on the memory order of what it is given; NumPy's does not
+        return getattr(_torch().fft, name)(x.contiguous(), n=n, dim=axis, norm=norm)
 
     return kernel
 
 
 def _grid(name: str) -> Kernel:
     def kernel(xp: Any, x: Any, s: Any, axes: tuple[int, ...], norm: str) -> Any:
-        return getattr(_torch().fft, name)(x, s=s, dim=axes, norm=norm)
+        return getattr(_torch().fft, name)(x.contiguous(), s=s, dim=axes, norm=norm)
 
     return kernel
 

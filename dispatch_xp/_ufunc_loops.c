@@ -138,6 +138,59 @@ let_go(PyObject *arrays)
     Py_DECREF(arrays);
 }
 
+/* Whether this is the thread that signals are handled in. */
+static int
+is_main_thread(void)
+{
+    int is_main = 0;
+    PyObject *threading = PyImport_ImportModule("threading");
+    PyObject *main_thread =
+        threading == NULL ? NULL : PyObject_CallMethod(threading, "main_thread", NULL);
+    PyObject *ident = main_thread == NULL ? NULL : PyObject_GetAttrString(main_thread, "ident");
+    if (ident != NULL) {
+        is_main = PyLong_AsUnsignedLong(ident) == PyThread_get_thread_ident();
+    }
+    Py_XDECREF(ident);
+    Py_XDECREF(main_thread);
+    Py_XDECREF(threading);
+    PyErr_Clear();
+    return is_main;
+}
+
+static int
+raise_again(void *error)
+{
+    PyErr_SetObject((PyObject *)Py_TYPE((PyObject *)error), (PyObject *)error);
+    Py_DECREF((PyObject *)error);
+    return -1;
+}
+
+/* Put the current error off until Python runs again in this thread: a loop can't raise by itself,
+ * and the original still has to fill the output. For what is no Exception: KeyboardInterrupt, and
+ * what a signal handler raises, such as the end of a test's time. */
+static void
+raise_later(void)
+{
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    Py_XDECREF(traceback);
+    if (error == NULL) {
+        Py_XDECREF(type);
+        return;
+    }
+    /* its traceback, and those of earlier errors, hold frames that hold arrays */
+    PyException_SetTraceback(error, Py_None);
+    PyException_SetContext(error, NULL);
+    PyException_SetCause(error, NULL);
+    if (!is_main_thread() || Py_AddPendingCall(raise_again, error) != 0) {
+        /* another thread can be sent a type only */
+        PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), type);
+        Py_DECREF(error);
+    }
+    Py_DECREF(type);
+}
+
 /* Ask the handler: 1 if the output has been written, 0 if not, and -n if not and the next n loops of
  * these dimensions need not be offered. */
 static int
@@ -186,10 +239,7 @@ offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
                 PyErr_WriteUnraisable(callee);
             }
             else {
-                /* KeyboardInterrupt: the original fills the output, and the interrupt comes back
-                 * as soon as Python runs again; a loop can't raise by itself */
-                PyErr_Clear();
-                PyErr_SetInterrupt();
+                raise_later();
             }
         }
         Py_DECREF(callee);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -29,6 +30,7 @@ class AfterImport(MetaPathFinder):
         self._name = name
         self._action = action
         self._waiting = True
+        self._looking = threading.local()
         module = sys.modules.get(name)
         if module is not None:
             self._waiting = False
@@ -45,11 +47,17 @@ class AfterImport(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Look over the shoulder of the import of one module; find nothing else."""
-        if fullname != self._name or self not in sys.meta_path:
+        """Look over the shoulder of the import of one module; find nothing else.
+
+        Who asks may only want to know where the module is: the wait ends when it is executed.
+        """
+        if fullname != self._name or not self._waiting or getattr(self._looking, "now", False):
             return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
+        self._looking.now = True
+        try:
+            spec = find_spec(fullname)
+        finally:
+            self._looking.now = False
         if spec is not None and spec.loader is not None:
             loader, execute = spec.loader, spec.loader.exec_module
 
@@ -57,11 +65,8 @@ class AfterImport(MetaPathFinder):
                 loader.exec_module = execute  # type: ignore[method-assign]
                 execute(module)
                 if self._waiting:
-                    self._waiting = False
+                    self.cancel()
                     self._action(module)
 
             loader.exec_module = exec_module  # type: ignore[method-assign]
-        else:
-            # not there, or not yet: an import may succeed later
-            sys.meta_path.insert(0, self)
         return spec

@@ -155,6 +155,10 @@ def consider(
                 if state.settings.verify:
                     outcome._routed = (backend.name, results, finished)
                     return outcome
+                if request.out is not None:
+                    # last, and not before the reference: it may be an argument's memory too
+                    np.copyto(request.out, finished)
+                    finished = request.out
                 if state.observer is not None:
                     state.observer.add(
                         function.path, call, decision, backend.name, seconds, "", finished
@@ -352,7 +356,8 @@ def run(state: State, backend: Backend, call: Call, function: str) -> Results | 
     try:
         if not backend.started:
             backend.start()
-        make_room(state, backend, _needed(backend, call), call.owners)
+        if not backend.shares_host_memory:
+            make_room(state, backend, _needed(backend, call), call.owners)
         results = _with_second_try(backend, call, phase)
     except Unsupported as refusal:
         if refusal.reason is Reason.NON_FINITE_RESULT:

@@ -143,6 +143,8 @@ def _owned(request: Request, arrays: dict[int, Array], again: Callable[[], Reque
         return (again().finish if stale else finish)(results)
 
     def finished(results: tuple[Any, ...]) -> Any:
+        if request.out is not None:
+            results = tuple(r.on_host() if type(r) is Resident else r for r in results)
         if not any(type(r) is Resident for r in results):
             return on_host(results)
         try:
@@ -151,7 +153,7 @@ def _owned(request: Request, arrays: dict[int, Array], again: Callable[[], Reque
             # it looks at the numbers
             return on_host(tuple(r.on_host() for r in results))
 
-    return Request(replace(request.call, owners=owners), finished, request.native)
+    return replace(request, call=replace(request.call, owners=owners), finish=finished)
 
 
 def _are_all_there(arguments: tuple[Any, ...], stale: list[Array]) -> bool:

@@ -7,6 +7,7 @@ order.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -133,26 +134,51 @@ def _grid(name: str, layout: Layout) -> Bind:
     return bind
 
 
+# NumPy's own code ignores the `out` of these
+_OUT_IGNORED = frozenset({"hfft", "ifft2", "irfft2"})
+
+
+def _into(bound: Request, name: str, out: Any) -> Request:
+    """Return a request with `out`, if it is what NumPy could write the result into as it is."""
+    if out is None:
+        return bound
+    call = bound.call
+    row, options = call.operation, call.options
+    (shape,) = row.outputs(call.shapes, options)
+    if (
+        name in _OUT_IGNORED
+        or type(out) is not np.ndarray
+        or out.shape != shape
+        or out.dtype != row.out_dtype(call.dtype)
+        or not out.flags.writeable
+    ):
+        raise Unsupported(Reason.ARGUMENT, "out")
+    if "axes" in options and row.name.removeprefix("fft.") not in REAL_RESULT:
+        # every step is written into it, and the first is along the last axis
+        (before,) = call.shapes
+        if any(shape[i] != before[i] for i in options["axes"][:-1]):
+            raise Unsupported(Reason.ARGUMENT, "out, which no step but the last fits into")
+    return replace(bound, out=out)
+
+
 def _numpy_line(name: str) -> Bind:
     bind_line = _line(name, memory_order)
 
     def bind(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Request:
-        only_default(out=(out, None))
-        return bind_line(a, n, axis, norm)
+        return _into(bind_line(a, n, axis, norm), name, out)
 
     return bind
 
 
 def _numpy_grid(name: str, default: tuple[int, ...] | None) -> Bind:
-    bind_grid = _grid(name, memory_order)
+    bind_grid = _grid(f"{name[:-1]}n", memory_order)
 
     def bind(
         a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None
     ) -> Request:
-        only_default(out=(out, None))
         if not all(x is None or isinstance(x, (tuple, list)) for x in (s, axes)):
             raise Unsupported(Reason.ARGUMENT, "s and axes that are no sequences")
-        return bind_grid(a, s, axes, norm)
+        return _into(bind_grid(a, s, axes, norm), name, out)
 
     return bind
 
@@ -298,7 +324,7 @@ _SHIFTS = {name: (_shift(name), f"fft.{name}") for name in ("fftshift", "ifftshi
 
 NUMPY = {
     **{name: (_numpy_line(name), f"fft.{name}") for name in _LINES},
-    **{f"{name}2": (_numpy_grid(f"{name}n", (-2, -1)), f"fft.{name}n") for name in _GRIDS},
+    **{f"{name}2": (_numpy_grid(f"{name}2", (-2, -1)), f"fft.{name}n") for name in _GRIDS},
     **{f"{name}n": (_numpy_grid(f"{name}n", None), f"fft.{name}n") for name in _GRIDS},
     **_SHIFTS,
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dispatch_xp.call import Call
 
@@ -29,11 +30,14 @@ class Request:
         have returned: its types, dtype and memory order.
     native : numpy.dtype or None
         What ``precision = "native"`` may compute it in, where the reference computes in more.
+    out : ndarray or None
+        The caller's memory for the result: of its shape and dtype, written last, and returned.
     """
 
     call: Call
     finish: Callable[[Results], Any]
     native: np.dtype[Any] | None = None
+    out: npt.NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,20 +45,13 @@ def _destination(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None
         raise Unsupported(Reason.ARGUMENT, "out")
 
 
-def _into(out: npt.NDArray[Any] | None, value: npt.NDArray[Any], dtype: Any) -> Any:
-    if out is None:
-        return scalar(value, dtype)
-    np.copyto(out, value)
-    return out
-
-
 def dot(a: Any, b: Any, out: Any = None) -> Request:
     a, b, dtype = _pair(a, b)
     if a.shape[-1] != b.shape[max(b.ndim - 2, 0)]:
         raise Unsupported(Reason.INVALID, f"shapes {a.shape} and {b.shape}")
     if out is not None:
         _destination(out, (*a.shape[:-1], *b.shape[:-2], *b.shape[-1:][: b.ndim - 1]), dtype)
-    return request("dot", (a, b), dtype, lambda r: _into(out, r[0], dtype))
+    return request("dot", (a, b), dtype, lambda r: scalar(r[0], dtype), out=out)
 
 
 def inner(a: Any, b: Any, /) -> Request:
@@ -98,7 +91,8 @@ def outer(a: Any, b: Any, out: Any = None) -> Request:
     a, b, dtype = _pair(a, b, ndim=0)
     if out is not None:
         _destination(out, (a.size, b.size), dtype)
-    return request("outer", (a.ravel(), b.ravel()), dtype, lambda r: _into(out, r[0], dtype))
+    vectors = a.ravel(), b.ravel()
+    return request("outer", vectors, dtype, lambda r: scalar(r[0], dtype), out=out)
 
 
 def linalg_outer(x1: Any, x2: Any, /) -> Request:

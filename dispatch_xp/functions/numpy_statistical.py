@@ -7,6 +7,7 @@ means that methods and functions are routed alike.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,6 @@ def _reduction(
         raise Unsupported(Reason.ARGUMENT, "out")
 
     def finish(r: Results) -> Any:
-        if out is not None:
-            np.copyto(out, r[0].reshape(shape))
-            return out
         return scalar(r[0], result) if not shape else deliver(r[0], result, order)
 
     result = np.dtype(result)
@@ -80,7 +78,7 @@ def _reduction(
         options |= {"axis": None if axis is None else axes[0], "keepdims": keepdims}
     else:
         options |= {"axis": None if whole else axes, "keepdims": keepdims}
-    return request(operation, (a,), compute or a.dtype, finish, options)
+    return request(operation, (a,), compute or a.dtype, finish, options, out=out)
 
 
 def _widened(a: npt.NDArray[Any]) -> np.dtype[Any]:
@@ -191,7 +189,7 @@ def _search(operation: str) -> Callable[..., Request]:
             raise Unsupported(Reason.SHAPE, "an index into another memory order")
         request = _reduction(operation, a, axis, _keep(keepdims), out, np.intp)
         # unlike other reductions, the result is always in C order
-        return Request(request.call, _in_c_order(request.finish))
+        return replace(request, finish=_in_c_order(request.finish))
 
     return bind
 

@@ -249,6 +249,7 @@ def request(
     finish: Callable[[Results], Any],
     options: Mapping[str, Any] | None = None,
     native: np.dtype[Any] | None = None,
+    out: npt.NDArray[Any] | None = None,
 ) -> Request:
     """Return a request.
 
@@ -266,10 +267,12 @@ def request(
         Everything else.
     native : numpy.dtype, optional
         What ``precision = "native"`` may compute it in, where the reference computes in more.
+    out : ndarray, optional
+        The caller's memory for the result.
     """
     row = OPERATIONS[operation]
     dtype = np.dtype(dtype)
     if dtype.kind not in row.kinds:
         raise Unsupported(Reason.DTYPE, str(dtype))
     call = Call(row, dtype, tuple(a.shape for a in arrays), options or {}, arrays)
-    return Request(call, finish, native)
+    return Request(call, finish, native, out)

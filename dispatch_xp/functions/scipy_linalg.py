@@ -162,6 +162,12 @@ def qr(
     return request("linalg.qr", (a,), dtype, finish, {"mode": modes[mode]})
 
 
+def _indexable(elements: int) -> None:
+    """Refuse singular vectors that LAPACK's 32-bit indices can't tell apart: SciPy raises."""
+    if elements > 2**31 - 1:
+        raise Unsupported(Reason.INVALID, f"{elements} elements are too many for LAPACK's indices")
+
+
 def svd(
     a: Any,
     full_matrices: bool = True,
@@ -174,6 +180,7 @@ def svd(
     if not compute_uv:
         return svdvals(a)
     a, dtype = _any_shape(a)
+    _indexable(max(a.shape) ** 2 if full_matrices else a.size)
 
     def finish(r: Results) -> Any:
         u, s, vh = r
@@ -296,6 +303,7 @@ def pinv(
 ) -> Request:
     only_default(return_rank=(return_rank, False))
     a, dtype = _any_shape(a)
+    _indexable(a.size)
     if not all(isinstance(t, (int, float, np.floating, type(None))) for t in (atol, rtol)):
         raise Unsupported(Reason.ARGUMENT, "a tolerance that is no number")
     absolute = 0.0 if atol is None else float(atol)
@@ -517,6 +525,7 @@ def polar(a: Any, side: Any = "right") -> Request:
     if not isinstance(side, str) or side not in ("right", "left"):
         raise Unsupported(Reason.INVALID, f"side={side!r:.40}")
     a, dtype = _any_shape(a)
+    _indexable(a.size)
     return request(
         "linalg.polar",
         (a,),

@@ -292,6 +292,55 @@ def test_an_interrupt_reaches_the_user(door):
     assert out.tobytes() == want.tobytes()
 
 
+class _TimeIsUp(BaseException):
+    """What a signal handler may raise at any moment, here within a loop's handler."""
+
+
+def test_what_is_no_exception_comes_back_as_itself(door):
+    error = _TimeIsUp("after 60 s")
+
+    def interrupted(slot, arrays):
+        raise error
+
+    want, out = np.exp(X), np.zeros(1000)
+    door(np.exp)
+    loops.set_handler(interrupted)
+
+    def compute():
+        np.exp(X, out=out)
+        return sum(range(1000)) + len([None for _ in range(1000)])
+
+    with pytest.raises(_TimeIsUp) as caught:
+        compute()
+    loops.set_handler(None)
+    assert caught.value is error
+    assert out.tobytes() == want.tobytes()
+    # no frame that holds the loop's memory is kept
+    assert all(entry.name != "interrupted" for entry in caught.traceback)
+
+
+def test_what_is_no_exception_comes_back_in_its_own_thread(door):
+    caught = []
+
+    def interrupted(slot, arrays):
+        raise _TimeIsUp
+
+    def compute():
+        try:
+            np.exp(X)
+            sum([i for i in range(1000)])  # noqa: C416
+        except BaseException as error:
+            caught.append(type(error))
+
+    door(np.exp)
+    loops.set_handler(interrupted)
+    thread = threading.Thread(target=compute)
+    thread.start()
+    thread.join()
+    loops.set_handler(None)
+    assert caught == [_TimeIsUp]
+
+
 @pytest.mark.filterwarnings("error")
 def test_the_handlers_floating_point_flags_are_its_own(door):
     def noisy(slot, arrays):

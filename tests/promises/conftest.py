@@ -71,3 +71,5 @@ def _enough_cores(monkeypatch):
     threads = get("threads")
     if threads._workers < 2:
         monkeypatch.setattr(threads, "_workers", 2)
+    # and small ones
+    monkeypatch.setattr(sys.modules[type(threads).__module__], "_SMALL", 0)

@@ -28,6 +28,14 @@ CALLS = {
     "numpy.exp": ((A,), {}, (12, 12)),
     "numpy.add": ((A, B), {}, (12, 12)),
     "numpy.fft.fft": ((A,), {}, (12, 12)),
+    "numpy.fft.ifft": ((A,), {"n": 12, "axis": 0}, (12, 12)),
+    "numpy.fft.rfft": ((A,), {"axis": 0}, (7, 12)),
+    "numpy.fft.ihfft": ((A,), {}, (12, 7)),
+    "numpy.fft.fft2": ((A,), {"norm": "ortho"}, (12, 12)),
+    "numpy.fft.ifftn": ((A,), {}, (12, 12)),
+    "numpy.fft.rfft2": ((A,), {}, (12, 7)),
+    "numpy.fft.fftn": ((A,), {"s": (12, 5), "axes": (0, 1)}, (12, 5)),
+    "numpy.fft.rfftn": ((A,), {"s": (12, 8), "axes": (0, 1)}, (12, 5)),
     "numpy.vecdot": ((A, B), {}, (12,)),
 }
 
@@ -93,6 +101,53 @@ def test_out_that_is_also_an_argument(function, args, configuration):
         got = observe(function, args(ours), {"out": ours})
     assert (type(got.error), str(got.error)) == (type(want.error), str(want.error))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("verify", [False, True])
+@pytest.mark.parametrize("function", [np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.fftn, np.dot])
+def test_an_argument_is_written_to_after_everybody_has_read_it(function, verify, configuration):
+    theirs, ours = ((A + 1j * B).copy() for _ in range(2))
+    more = (B.astype(complex),) if function is np.dot else ()
+    function(theirs, *more, out=theirs)
+    with routed({**configuration, "verify": verify}):
+        assert function(ours, *more, out=ours) is ours
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", [np.fft.irfft, np.fft.hfft, np.fft.irfft2, np.fft.irfftn])
+@pytest.mark.parametrize("n", [12, 7, 24])
+def test_out_of_a_real_result(function, n, configuration):
+    c = A + 1j * B
+    several = function.__name__[-1] in "2n"
+    kwargs = {"s": (n, n), "axes": (0, 1)} if several else {"n": n}
+    theirs, ours = (np.full((n, n) if several else (12, n), 7.0) for _ in range(2))
+    want = function(c, **kwargs, out=theirs)
+    with routed(configuration):
+        got = function(c, **kwargs, out=ours)
+    assert (got is ours) == (want is theirs)
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("s", [(3, 3), (5, 12), (24, 12), (12, 24)])
+@pytest.mark.parametrize("function", [np.fft.fftn, np.fft.ifftn, np.fft.rfftn])
+def test_out_that_only_the_last_step_would_fit_into(function, s, configuration):
+    kwargs = {"s": s, "axes": (0, 1)}
+    theirs, ours = (np.zeros_like(function(A, **kwargs)) for _ in range(2))
+    want = observe(function, (A,), {**kwargs, "out": theirs})
+    with routed(configuration):
+        got = observe(function, (A,), {**kwargs, "out": ours})
+    assert (type(got.error), str(got.error)) == (type(want.error), str(want.error))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+def test_out_of_a_search_keeps_its_memory_order(configuration):
+    x = np.random.default_rng(4).standard_normal((3, 4, 5))
+    theirs, ours = (np.zeros((4, 3), dtype=np.intp).T for _ in range(2))
+    np.argmax(x, axis=2, out=theirs)
+    with routed(configuration):
+        assert np.argmax(x, axis=2, out=ours) is ours
+    np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("order", "CF")

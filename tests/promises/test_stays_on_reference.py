@@ -9,6 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import check
 
+from dispatch_xp.errors import Unsupported
+from dispatch_xp.functions import FUNCTIONS
+
 
 class Own(np.ndarray):
     """A user's subclass."""
@@ -101,3 +104,20 @@ def test_the_reason_is_recorded(configuration):
     a = np.ones((4, 4), dtype=np.longdouble)
     how = check(configuration, np.fft.fft, a)
     assert [str(r.reason) for r in how.records] == ["dtype stays on the reference"]
+
+
+@pytest.mark.parametrize(
+    ("path", "shape", "kwargs"),
+    [
+        ("scipy.linalg.svd", (4799, 53130), {}),
+        ("scipy.linalg.svd", (53130, 53130), {"full_matrices": False}),
+        ("scipy.linalg.pinv", (2**20, 2**11), {}),
+        ("scipy.linalg.polar", (2**11, 2**20), {}),
+    ],
+)
+def test_what_scipy_refuses_as_too_large_is_not_begun_elsewhere(path, shape, kwargs):
+    a = np.broadcast_to(1.0, shape)  # takes no memory
+    with pytest.raises(Unsupported, match="too many for LAPACK's indices"):
+        FUNCTIONS[path].bind(a, **kwargs)
+    small = {"full_matrices": False} if path.endswith("svd") else {}
+    assert FUNCTIONS[path].bind(a[:, :2], **small).call.shapes == ((shape[0], 2),)

@@ -46,6 +46,21 @@ def test_nothing_is_patched_at_import():
     assert run(code) == "True"
 
 
+def test_looking_for_a_module_does_not_end_the_wait_for_its_import():
+    code = (
+        "import importlib.util, numpy, dispatch_xp, sys\n"
+        "dispatch_xp.install()\n"
+        "assert 'scipy.linalg' not in sys.modules\n"
+        "for _ in range(2):\n"
+        "    assert importlib.util.find_spec('scipy.linalg') is not None\n"
+        "import scipy.linalg\n"
+        "print('dispatch_xp' in scipy.linalg.svd.__code__.co_filename)\n"
+        "dispatch_xp.uninstall()\n"
+        "print(any('dispatch_xp' in type(f).__module__ for f in sys.meta_path))"
+    )
+    assert run(code).split() == ["True", "False"]
+
+
 def test_every_public_name_exists():
     for name in dispatch_xp.__all__:
         assert getattr(dispatch_xp, name) is not None
