@@ -35,6 +35,8 @@ static int used = 0;
 /* apart from the slots: this is all that a small call reads */
 static double limits[SLOTS];
 static PyObject *handler = NULL;
+/* told when an original loop has ended that the handler wants timed */
+static PyObject *timekeeper = NULL;
 
 #if defined(_MSC_VER)
 #define THREAD_LOCAL __declspec(thread)
@@ -138,10 +140,29 @@ let_go(PyObject *arrays)
     Py_DECREF(arrays);
 }
 
+/* Deal with an exception of the handler's or the clock's: a loop can't raise by itself. */
+static void
+reported(PyObject *callee)
+{
+    if (!PyErr_Occurred()) {
+        return;
+    }
+    if (PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_WriteUnraisable(callee);
+    }
+    else {
+        /* KeyboardInterrupt: the original fills the output, and the interrupt comes back as soon
+         * as Python runs again */
+        PyErr_Clear();
+        PyErr_SetInterrupt();
+    }
+}
+
 /* Ask the handler: 1 if the output has been written, 0 if not, and -n if not and the next n loops of
- * these dimensions need not be offered. */
+ * these dimensions need not be offered. If the original loop is to be timed, `timed` is given the
+ * operands, to be handed to `tell`. */
 static int
-offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
+offer(int number, char **args, const npy_intp *dims, const npy_intp *steps, PyObject **timed)
 {
     slot_t *slot = &slots[number];
     int done = 0;
@@ -171,32 +192,58 @@ offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
                     calls = calls < 0 ? 0 : calls > (long)LEFT ? (long)LEFT : calls;
                     done = -(int)calls;
                 }
+                else if (answer == Py_None && timekeeper != NULL) {
+                    *timed = arrays;
+                }
                 Py_DECREF(answer);
             }
             /* before an exception is dealt with: its traceback holds frames that hold arrays */
-            if (answer != NULL) {
-                let_go(arrays);
-            }
-            else {
+            if (answer == NULL) {
                 Py_DECREF(arrays);
             }
-        }
-        if (PyErr_Occurred()) {
-            if (PyErr_ExceptionMatches(PyExc_Exception)) {
-                PyErr_WriteUnraisable(callee);
-            }
-            else {
-                /* KeyboardInterrupt: the original fills the output, and the interrupt comes back
-                 * as soon as Python runs again; a loop can't raise by itself */
-                PyErr_Clear();
-                PyErr_SetInterrupt();
+            else if (*timed == NULL) {
+                let_go(arrays);
             }
         }
+        reported(callee);
         Py_DECREF(callee);
     }
     PyGILState_Release(gil);
     fesetexceptflag(&flags, FE_ALL_EXCEPT);
     return done;
+}
+
+/* Tell the clock that the original loop has ended, and let its operands go. */
+static void
+tell(int number, PyObject *arrays)
+{
+    PyObject *type, *value, *traceback;
+    fexcept_t flags;
+    if (!Py_IsInitialized()) {
+        return;
+    }
+    /* what the loop has raised is the caller's to see, what the clock computes is not */
+    fegetexceptflag(&flags, FE_ALL_EXCEPT);
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *callee = timekeeper;
+    PyObject *answer = NULL;
+    if (callee != NULL) {
+        Py_INCREF(callee);
+        answer = PyObject_CallFunction(callee, "i", number);
+    }
+    if (callee == NULL || answer != NULL) {
+        let_go(arrays);
+    }
+    else {
+        Py_DECREF(arrays);
+    }
+    Py_XDECREF(answer);
+    reported(callee);
+    Py_XDECREF(callee);
+    PyErr_Restore(type, value, traceback);
+    PyGILState_Release(gil);
+    fesetexceptflag(&flags, FE_ALL_EXCEPT);
 }
 
 /* The elements of the largest operand. */
@@ -236,30 +283,46 @@ hash_of(const slot_t *slot, const npy_intp *dims)
     return hash;
 }
 
+/* A loop that is large enough, unless an earlier answer still holds: whether it is done, and the
+ * original need not run any more. */
+#if !defined(_MSC_VER)
+__attribute__((noinline))
+#endif
+static int
+considered(int number, char **args, npy_intp const *dims, npy_intp const *steps, void *data)
+{
+    const slot_t *slot = &slots[number];
+    uint64_t hash = hash_of(slot, dims);
+    uint64_t *place = &stayed[number][hash % PLACES];
+    uint64_t found = LOAD(*place);
+    PyObject *timed = NULL;
+    if (((found ^ hash) & ~LEFT) == 0 && (found & LEFT)) {
+        STORE(*place, found - 1);
+        return 0;
+    }
+    inside = 1;
+    int done = offer(number, args, dims, steps, &timed);
+    if (timed != NULL) {
+        slot->original(args, dims, steps, data);
+        tell(number, timed);
+        done = 1;
+    }
+    inside = 0;
+    if (done < 0) {
+        STORE(*place, (hash & ~LEFT) | (uint64_t)-done);
+    }
+    return done > 0;
+}
+
 static inline void
 trampoline(int number, char **args, npy_intp const *dims, npy_intp const *steps, void *data)
 {
     slot_t *slot = &slots[number];
     /* no size reaches infinity, the usual limit: nothing else is looked at then */
     if (UNLIKELY(limits[number] != INFINITY) && !inside && size_of(slot, dims) >= limits[number] &&
-        (slot->ufunc->core_enabled || repeatable(slot, args, dims[0], steps))) {
-        uint64_t hash = hash_of(slot, dims);
-        uint64_t *place = &stayed[number][hash % PLACES];
-        uint64_t found = LOAD(*place);
-        if (((found ^ hash) & ~LEFT) == 0 && (found & LEFT)) {
-            STORE(*place, found - 1);
-        }
-        else {
-            inside = 1;
-            int done = offer(number, args, dims, steps);
-            inside = 0;
-            if (done > 0) {
-                return;
-            }
-            if (done < 0) {
-                STORE(*place, (hash & ~LEFT) | (uint64_t)-done);
-            }
-        }
+        (slot->ufunc->core_enabled || repeatable(slot, args, dims[0], steps)) &&
+        considered(number, args, dims, steps, data)) {
+        return;
     }
     slot->original(args, dims, steps, data);
 }
@@ -428,13 +491,33 @@ forget(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
     Py_RETURN_NONE;
 }
 
+/* Keep a callable, or nothing for None; whether that was possible. */
+static int
+keep(PyObject **place, PyObject *callable)
+{
+    if (callable != Py_None && !PyCallable_Check(callable)) {
+        PyErr_Format(PyExc_TypeError, "%R is not callable", callable);
+        return 0;
+    }
+    Py_XSETREF(*place, callable == Py_None ? NULL : Py_NewRef(callable));
+    return 1;
+}
+
+static PyObject *
+set_clock(PyObject *Py_UNUSED(module), PyObject *callable)
+{
+    if (!keep(&timekeeper, callable)) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 set_handler(PyObject *Py_UNUSED(module), PyObject *callable)
 {
-    if (callable != Py_None && !PyCallable_Check(callable)) {
-        return PyErr_Format(PyExc_TypeError, "%R is not callable", callable);
+    if (!keep(&handler, callable)) {
+        return NULL;
     }
-    Py_XSETREF(handler, callable == Py_None ? NULL : Py_NewRef(callable));
     /* the new one has not said anything yet */
     STORE(generation, generation + 1);
     Py_RETURN_NONE;
@@ -457,9 +540,14 @@ static PyMethodDef methods[] = {
     {"forget", forget, METH_NOARGS,
      "forget()\n--\n\nOffer every loop again, whatever a handler said before."},
     {"set_handler", set_handler, METH_O,
-     "set_handler(callable)\n--\n\nSet who is offered loops: callable(slot, arrays) -> bool or int.\n\n"
+     "set_handler(callable)\n--\n\nSet who is offered loops: callable(slot, arrays) -> bool, int or "
+     "None.\n\n"
      "True if the output has been written; an int if not, and so many loops of the same\n"
-     "dimensions need not be offered."},
+     "dimensions need not be offered; None if the clock shall be told when the original loop\n"
+     "has ended."},
+    {"set_clock", set_clock, METH_O,
+     "set_clock(callable)\n--\n\nSet who is told that an original loop has ended: callable(slot).\n\n"
+     "In the loop's thread, after a handler's None; the arrays are still there."},
     {"counters", counters, METH_O,
      "counters(slot)\n--\n\nReturn how often a loop was offered, and written by the handler."},
     {NULL, NULL, 0, NULL},

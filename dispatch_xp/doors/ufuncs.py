@@ -47,6 +47,12 @@ def _signatures(ufunc: np.ufunc) -> list[str]:
     return chosen
 
 
+class _Timed(threading.local):
+    """What the loop that this thread is in will be reported as; one at a time, they don't nest."""
+
+    loop: tuple[State, str, Call, Decision, str, float] | None = None
+
+
 class UfuncDoor:
     """The exchanged loops of a process."""
 
@@ -59,6 +65,7 @@ class UfuncDoor:
         self._last: list[State] = []
         self._limits = np.empty(0)
         self._lock = threading.Lock()
+        self._timed = _Timed()
         # told of the active states when they change
         self.watchers: list[Callable[[list[State]], None]] = []
 
@@ -78,6 +85,7 @@ class UfuncDoor:
                 slot = loops.install(ufunc, types)
                 self._slots[slot] = (row.name, np.dtype(inputs[0]), row.numpy)
         loops.set_handler(self._handle)
+        loops.set_clock(self._clock)
         self._set_limits()
 
     def uninstall(self) -> None:
@@ -89,6 +97,7 @@ class UfuncDoor:
         self._slots.clear()
         self._last = []
         loops.set_handler(None)
+        loops.set_clock(None)
 
     @property
     def installed(self) -> int:
@@ -138,10 +147,11 @@ class UfuncDoor:
             state.limits[key] = limit
         return limit
 
-    def _handle(self, slot: int, arrays: tuple[Any, ...]) -> bool | int:
+    def _handle(self, slot: int, arrays: tuple[Any, ...]) -> bool | int | None:
         """Route one loop; True if the output has been written.
 
-        A whole number if not: for so many loops of these dimensions the answer stands.
+        A whole number if not: for so many loops of these dimensions the answer stands. None if
+        the original loop is to be timed.
         """
         state = CURRENT.get()
         if state is None:
@@ -168,14 +178,37 @@ class UfuncDoor:
                 destination=(output,),
             )
             decision, backend = decide(state, call)
+            note = ""
             if backend is not None:
-                return _routed(state, path, call, decision, backend)
+                tried = _routed(state, path, call, decision, backend)
+                if tried is None:
+                    return True
+                decision, note = tried
+            if state.exhaustive or (note and state.observer is not None):
+                self._timed.loop = (state, path, call, decision, note, perf_counter())
+                return None
             if state.observer is not None:
-                # the loop runs after this, out of sight of a clock
-                state.observer.add(path, call, decision, REFERENCE, float("nan"))
+                state.observer.add(path, call, decision, REFERENCE, float("nan"), note)
             if decision.standing is not None and not state.exhaustive and self._only is state:
                 return decision.standing.hand_over()
             return False
+        finally:
+            CURRENT.reset(token)
+
+    def _clock(self, slot: int) -> None:
+        """Report the original loop that has ended in this thread."""
+        ended = perf_counter()
+        # the arrays are there until this returns, and nobody may keep them
+        loop, self._timed.loop = self._timed.loop, None
+        if loop is None:
+            return
+        state, path, call, decision, note, started = loop
+        token = CURRENT.set(QUIET)
+        try:
+            if state.policy is not None:
+                state.policy.observe(call, REFERENCE, ended - started)
+            if state.observer is not None:
+                state.observer.add(path, call, decision, REFERENCE, ended - started, note)
         finally:
             CURRENT.reset(token)
 
@@ -187,25 +220,28 @@ def _without_outer(inputs: tuple[Any, ...], output: Any) -> tuple[tuple[Any, ...
     return inputs, output
 
 
-def _routed(state: State, path: str, call: Call, decision: Decision, backend: Backend) -> bool:
+def _routed(
+    state: State, path: str, call: Call, decision: Decision, backend: Backend
+) -> tuple[Decision, str] | None:
+    """Run a loop on a backend; None if that wrote the output, else why the original has to."""
     if state.settings.verify:
-        return _verified(state, path, call, decision, backend)
+        _verified(state, path, call, backend)
+        return decision, ""
     started = perf_counter()
     results = run(state, backend, call, path)
     seconds = perf_counter() - started
     if isinstance(results, Decision):
-        decision = replace(
-            decision, backend=REFERENCE, reason=results.reason, detail=results.detail
-        )
-    elif state.policy is not None:
+        failed = replace(decision, backend=REFERENCE, reason=results.reason, detail=results.detail)
+        return failed, f"{backend.name} tried first"
+    if state.policy is not None:
         state.policy.observe(call, backend.name, seconds)
     if state.observer is not None:
-        state.observer.add(path, call, decision, decision.backend, seconds)
-    return decision.backend != REFERENCE
+        state.observer.add(path, call, decision, backend.name, seconds)
+    return None
 
 
-def _verified(state: State, path: str, call: Call, decision: Decision, backend: Backend) -> bool:
-    """Compare in memory of our own, and let the original loop write the output."""
+def _verified(state: State, path: str, call: Call, backend: Backend) -> None:
+    """Compare in memory of our own; the original loop writes the output."""
     assert call.destination is not None
     elsewhere = np.empty(call.destination[0].shape, dtype=call.destination[0].dtype)
     results = run(state, backend, replace(call, destination=(elsewhere,)), path)
@@ -215,4 +251,3 @@ def _verified(state: State, path: str, call: Call, decision: Decision, backend: 
             want = np.asarray(ufunc(*call.arrays))
         routed = (backend.name, results, results[0])
         state.observer.compared(call.operation.name, compare(call, routed, want))
-    return False
