@@ -18,7 +18,8 @@ import numpy as np
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.call import Call
 from dispatch_xp.decision import REFERENCE, Decision
-from dispatch_xp.operations import OPERATIONS, contraction, elementwise
+from dispatch_xp.doors.loops import Loop, exchanged
+from dispatch_xp.operations import Operation
 from dispatch_xp.router import decide, run
 from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
 from dispatch_xp.verify import compare
@@ -33,18 +34,7 @@ except ImportError as error:  # no compiler when the package was installed
 
 __all__ = ["PROBLEM", "UfuncDoor"]
 
-_FLOATING = "fdFD"
 _RECORDED = 1024.0
-
-
-def _signatures(ufunc: np.ufunc) -> list[str]:
-    """Return the loops worth a door: the same floating dtype for all inputs."""
-    chosen = []
-    for text in ufunc.types:
-        inputs, outputs = text.split("->")
-        if inputs[0] in _FLOATING and inputs == inputs[0] * ufunc.nin and len(outputs) == 1:
-            chosen.append(text)
-    return chosen
 
 
 class _Timed(threading.local):
@@ -57,7 +47,7 @@ class UfuncDoor:
     """The exchanged loops of a process."""
 
     def __init__(self) -> None:
-        self._slots: dict[int, tuple[str, np.dtype[Any], str]] = {}
+        self._slots: dict[int, Loop] = {}
         self._active: list[State] = []
         # the state of all that is active, if they agree: its answers hold for every thread
         self._only: State | None = None
@@ -73,17 +63,8 @@ class UfuncDoor:
         """Exchange the loops."""
         if loops is None or self._slots:
             return
-        rows = [row for row in elementwise.ROWS if row.problems and row.name != "clip"]
-        rows += [row for row in contraction.ROWS if row.name in ("matmul", "vecdot")]
-        for row in rows:
-            ufunc = getattr(np, row.numpy.removeprefix("numpy."))
-            for text in _signatures(ufunc):
-                inputs, outputs = text.split("->")
-                if np.dtype(inputs[0]).kind not in row.kinds:
-                    continue
-                types = tuple(np.dtype(c).num for c in inputs + outputs)
-                slot = loops.install(ufunc, types)
-                self._slots[slot] = (row.name, np.dtype(inputs[0]), row.numpy)
+        for ufunc, types, loop in exchanged():
+            self._slots[loops.install(ufunc, types)] = loop
         loops.set_handler(self._handle)
         loops.set_clock(self._clock)
         self._set_limits()
@@ -130,18 +111,18 @@ class UfuncDoor:
         if states != self._last:
             limits = np.full(max(self._slots) + 1, np.inf)
             for state in states:
-                for slot, (name, _, _) in self._slots.items():
-                    limits[slot] = min(limits[slot], self._limit(state, name))
+                for slot, loop in self._slots.items():
+                    limits[slot] = min(limits[slot], self._limit(state, loop.operation))
             self._last, self._limits = states, limits
             loops.forget()
         loops.set_limits(self._limits)
 
     @staticmethod
-    def _limit(state: State, name: str) -> float:
-        key = f"ufunc {name}"
+    def _limit(state: State, operation: Operation) -> float:
+        key = f"ufunc {operation.name}"
         limit = dict.get(state.limits, key)
         if limit is None:
-            limit = state.operation_limit(OPERATIONS[name])
+            limit = state.operation_limit(operation)
             # a loop without dimensions is not worth a handler, whatever the policy
             limit = min(limit, _RECORDED) if state.exhaustive else max(limit, 2.0)
             state.limits[key] = limit
@@ -158,37 +139,26 @@ class UfuncDoor:
             state = PROCESS.default
         if state is None or state is QUIET:
             return False
-        name, dtype, path = self._slots[slot]
-        limit = self._limit(state, name)
-        operation = OPERATIONS[name]
-        if max(a.size for a in arrays) < limit:
-            return False
-        inputs, output = arrays[:-1], arrays[-1]
-        if name in ("matmul", "vecdot"):
-            inputs, output = _without_outer(inputs, output)
-        if output.size == 0 or any(a.size == 0 for a in inputs):
+        loop = self._slots.get(slot)
+        if loop is None or max(a.size for a in arrays) < self._limit(state, loop.operation):
             return False
         token = CURRENT.set(QUIET)
         try:
-            call = Call(
-                operation,
-                dtype,
-                tuple(a.shape for a in inputs),
-                arrays=inputs,
-                destination=(output,),
-            )
+            call = loop.call(arrays)
+            if call is None:
+                return False
             decision, backend = decide(state, call)
             note = ""
             if backend is not None:
-                tried = _routed(state, path, call, decision, backend)
+                tried = _routed(state, loop.path, call, decision, backend)
                 if tried is None:
                     return True
                 decision, note = tried
             if state.exhaustive or (note and state.observer is not None):
-                self._timed.loop = (state, path, call, decision, note, perf_counter())
+                self._timed.loop = (state, loop.path, call, decision, note, perf_counter())
                 return None
             if state.observer is not None:
-                state.observer.add(path, call, decision, REFERENCE, float("nan"), note)
+                state.observer.add(loop.path, call, decision, REFERENCE, float("nan"), note)
             if decision.standing is not None and not state.exhaustive and self._only is state:
                 return decision.standing.hand_over()
             return False
@@ -211,13 +181,6 @@ class UfuncDoor:
                 state.observer.add(path, call, decision, REFERENCE, ended - started, note)
         finally:
             CURRENT.reset(token)
-
-
-def _without_outer(inputs: tuple[Any, ...], output: Any) -> tuple[tuple[Any, ...], Any]:
-    """Drop an outer loop of length one: a matrix is not a stack of one."""
-    if all(len(a) == 1 for a in (*inputs, output)):
-        return tuple(a[0] for a in inputs), output[0] if output.ndim > 1 else output
-    return inputs, output
 
 
 def _routed(
@@ -247,7 +210,7 @@ def _verified(state: State, path: str, call: Call, backend: Backend) -> None:
     results = run(state, backend, replace(call, destination=(elsewhere,)), path)
     if not isinstance(results, Decision) and state.observer is not None:
         with np.errstate(all="ignore"):
-            ufunc = getattr(np, path.removeprefix("numpy."))
-            want = np.asarray(ufunc(*call.arrays))
+            reference = getattr(np, call.operation.numpy.removeprefix("numpy."))
+            want = np.asarray(reference(*call.arrays))
         routed = (backend.name, results, results[0])
         state.observer.compared(call.operation.name, compare(call, routed, want))
