@@ -6,8 +6,9 @@ stacked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,15 @@ import numpy.typing as npt
 from dispatch_xp.call import Call
 from dispatch_xp.operations import OPERATIONS, Operation, elementwise
 
-__all__ = ["Loop", "exchanged"]
+__all__ = ["Loop", "Reduction", "exchanged"]
 
 Array = npt.NDArray[Any]
 Operands = tuple[tuple[Array, ...], Array]
 """The arguments of an operation, and where its result belongs."""
 
 _FLOATING = "fdFD"
+_WHOLE: Mapping[str, Any] = MappingProxyType({"axis": None, "keepdims": False})
+_FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,65 @@ class Loop:
             arrays=inputs,
             destination=(output,),
         )
+
+    def deliver(self, arrays: tuple[Array, ...], results: tuple[Any, ...]) -> bool:
+        """Nothing: the results have been written where they belong."""
+        return True
+
+    def reduction(self) -> Reduction | None:
+        """Return what the same loop amounts to where it reduces; None if nothing that is known."""
+        name = self.path.removeprefix("numpy.")
+        operation = OPERATIONS.get(_FOLDS.get(name, ""))
+        if operation is None or self.dtype.kind not in operation.kinds:
+            return None
+        return Reduction(operation, self.dtype, f"{self.path}.reduce", getattr(np, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What the loop of a binary ufunc does in ``ufunc.reduce``, ``ufunc.reduceat``.
+
+    NumPy hands on what is reduced, in one dimension, and a number that it has to be folded into:
+    the identity, `initial`, or the first element, which is then left out of the rest; what came out
+    of the chunks before where the operand is cast or masked; the result so far of other rows where
+    several axes are reduced.
+
+    Attributes
+    ----------
+    operation : Operation
+        What it computes.
+    dtype : numpy.dtype
+        In what.
+    path : str
+        What the user called.
+    ufunc : numpy.ufunc
+        What folds.
+    """
+
+    operation: Operation
+    dtype: np.dtype[Any]
+    path: str
+    ufunc: np.ufunc
+
+    def call(self, arrays: tuple[Array, ...]) -> Call:
+        """Return the call that a loop amounts to."""
+        x, _ = arrays
+        return Call(self.operation, self.dtype, (x.shape,), options=_WHOLE, arrays=(x,))
+
+    def deliver(self, arrays: tuple[Array, ...], results: tuple[Any, ...]) -> bool:
+        """Fold a result into the number; False if that is for the original loop to do.
+
+        Which will then set the floating-point flags that the caller is warned by.
+        """
+        _, number = arrays
+        try:
+            with np.errstate(all="raise", under="ignore"):
+                # not into the number at once: it is needed as it was if this raises
+                folded = self.ufunc(number, results[0])
+        except FloatingPointError:
+            return False
+        number[...] = folded
+        return True
 
 
 def exchanged() -> Iterator[tuple[np.ufunc, tuple[int, ...], Loop]]:

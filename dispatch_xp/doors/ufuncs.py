@@ -7,19 +7,20 @@ its limit runs as if nobody stood in between. Needs the compiled part of the pac
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.call import Call
-from dispatch_xp.decision import REFERENCE, Decision
-from dispatch_xp.doors.loops import Loop, exchanged
-from dispatch_xp.operations import Operation
+from dispatch_xp.decision import REFERENCE, Decision, stay
+from dispatch_xp.doors.loops import Loop, Reduction, exchanged
+from dispatch_xp.reasons import Reason
 from dispatch_xp.router import decide, run
 from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
 from dispatch_xp.verify import compare
@@ -35,6 +36,7 @@ except ImportError as error:  # no compiler when the package was installed
 __all__ = ["PROBLEM", "UfuncDoor"]
 
 _RECORDED = 1024.0
+_ROW = 1024.0
 
 
 class _Timed(threading.local):
@@ -48,12 +50,13 @@ class UfuncDoor:
 
     def __init__(self) -> None:
         self._slots: dict[int, Loop] = {}
+        self._reductions: dict[int, Reduction] = {}
         self._active: list[State] = []
         # the state of all that is active, if they agree: its answers hold for every thread
         self._only: State | None = None
         # what was active last, since the same is often entered again
         self._last: list[State] = []
-        self._limits = np.empty(0)
+        self._limits = self._reduction_limits = np.empty(0)
         self._lock = threading.Lock()
         self._timed = _Timed()
         # told of the active states when they change
@@ -64,7 +67,11 @@ class UfuncDoor:
         if loops is None or self._slots:
             return
         for ufunc, types, loop in exchanged():
-            self._slots[loops.install(ufunc, types)] = loop
+            slot = loops.install(ufunc, types)
+            self._slots[slot] = loop
+            reduction = loop.reduction()
+            if reduction is not None:
+                self._reductions[slot] = reduction
         loops.set_handler(self._handle)
         loops.set_clock(self._clock)
         self._set_limits()
@@ -76,6 +83,7 @@ class UfuncDoor:
         for slot in self._slots:
             loops.uninstall(slot)
         self._slots.clear()
+        self._reductions.clear()
         self._last = []
         loops.set_handler(None)
         loops.set_clock(None)
@@ -109,22 +117,35 @@ class UfuncDoor:
             loops.set_limits(np.full(max(self._slots) + 1, np.inf))
             return
         if states != self._last:
-            limits = np.full(max(self._slots) + 1, np.inf)
-            for state in states:
-                for slot, loop in self._slots.items():
-                    limits[slot] = min(limits[slot], self._limit(state, loop.operation))
-            self._last, self._limits = states, limits
+            self._limits = self._smallest(states, self._slots)
+            self._reduction_limits = self._smallest(states, self._reductions)
+            self._last = states
             loops.forget()
-        loops.set_limits(self._limits)
+        loops.set_limits(self._limits, self._reduction_limits)
+
+    def _smallest(
+        self, states: list[State], known: Mapping[int, Loop | Reduction]
+    ) -> npt.NDArray[np.float64]:
+        """Return the smallest limit that a state wants, slot by slot."""
+        limits = np.full(max(self._slots) + 1, np.inf)
+        for state in states:
+            for slot, loop in known.items():
+                limits[slot] = min(limits[slot], self._limit(state, loop))
+        return limits
 
     @staticmethod
-    def _limit(state: State, operation: Operation) -> float:
-        key = f"ufunc {operation.name}"
+    def _limit(state: State, loop: Loop | Reduction) -> float:
+        reduces = isinstance(loop, Reduction)
+        key = f"reduction {loop.operation.name}" if reduces else f"ufunc {loop.operation.name}"
         limit = dict.get(state.limits, key)
         if limit is None:
-            limit = state.operation_limit(operation)
-            # a loop without dimensions is not worth a handler, whatever the policy
-            limit = min(limit, _RECORDED) if state.exhaustive else max(limit, 2.0)
+            limit = state.operation_limit(loop.operation)
+            if state.exhaustive:
+                limit = min(limit, _RECORDED)
+            # a loop without dimensions is not worth a handler, whatever the policy; nor is each row
+            # of a matrix that is reduced row by row
+            if reduces or not state.exhaustive:
+                limit = max(limit, _ROW if reduces else 2.0)
             state.limits[key] = limit
         return limit
 
@@ -139,8 +160,10 @@ class UfuncDoor:
             state = PROCESS.default
         if state is None or state is QUIET:
             return False
-        loop = self._slots.get(slot)
-        if loop is None or max(a.size for a in arrays) < self._limit(state, loop.operation):
+        # of a reduction there are two arrays, and only binary ufuncs have them
+        reduction = self._reductions.get(slot) if len(arrays) == 2 else None
+        loop = self._slots.get(slot) if reduction is None else reduction
+        if loop is None or max(a.size for a in arrays) < self._limit(state, loop):
             return False
         token = CURRENT.set(QUIET)
         try:
@@ -150,7 +173,7 @@ class UfuncDoor:
             decision, backend = decide(state, call)
             note = ""
             if backend is not None:
-                tried = _routed(state, loop.path, call, decision, backend)
+                tried = _routed(state, loop, arrays, call, decision, backend)
                 if tried is None:
                     return True
                 decision, note = tried
@@ -184,14 +207,21 @@ class UfuncDoor:
 
 
 def _routed(
-    state: State, path: str, call: Call, decision: Decision, backend: Backend
+    state: State,
+    loop: Loop | Reduction,
+    arrays: tuple[Any, ...],
+    call: Call,
+    decision: Decision,
+    backend: Backend,
 ) -> tuple[Decision, str] | None:
     """Run a loop on a backend; None if that wrote the output, else why the original has to."""
     if state.settings.verify:
-        _verified(state, path, call, backend)
+        _verified(state, loop.path, call, backend)
         return decision, ""
     started = perf_counter()
-    results = run(state, backend, call, path)
+    results = run(state, backend, call, loop.path)
+    if not isinstance(results, Decision) and not loop.deliver(arrays, results):
+        results = stay(Reason.NON_FINITE_RESULT, backend.name)
     seconds = perf_counter() - started
     if isinstance(results, Decision):
         failed = replace(decision, backend=REFERENCE, reason=results.reason, detail=results.detail)
@@ -199,15 +229,17 @@ def _routed(
     if state.policy is not None:
         state.policy.observe(call, backend.name, seconds)
     if state.observer is not None:
-        state.observer.add(path, call, decision, backend.name, seconds)
+        state.observer.add(loop.path, call, decision, backend.name, seconds)
     return None
 
 
 def _verified(state: State, path: str, call: Call, backend: Backend) -> None:
     """Compare in memory of our own; the original loop writes the output."""
-    assert call.destination is not None
-    elsewhere = np.empty(call.destination[0].shape, dtype=call.destination[0].dtype)
-    results = run(state, backend, replace(call, destination=(elsewhere,)), path)
+    elsewhere = call
+    if call.destination is not None:
+        (output,) = call.destination
+        elsewhere = replace(call, destination=(np.empty(output.shape, dtype=output.dtype),))
+    results = run(state, backend, elsewhere, path)
     if not isinstance(results, Decision) and state.observer is not None:
         with np.errstate(all="ignore"):
             reference = getattr(np, call.operation.numpy.removeprefix("numpy."))
