@@ -1,5 +1,6 @@
 /* Ufunc loops with a door: a call below a limit goes straight to the loop that was there before,
  * a larger one is offered to a Python handler, which may write the output in the loop's place.
+ * A reduction is a loop too, one whose output stands still; it has a limit of its own.
  *
  * Everything goes through NumPy's public C interface (PyUFunc_ReplaceLoopBySignature).
  *
@@ -32,9 +33,13 @@ typedef struct {
 
 static slot_t slots[SLOTS];
 static int used = 0;
-/* apart from the slots: this is all that a small call reads */
+/* apart from the slots: this is all that a small call reads, the smaller one of the limits */
+static double gates[SLOTS];
 static double limits[SLOTS];
+static double reduction_limits[SLOTS];
 static PyObject *handler = NULL;
+/* told when an original loop has ended that the handler wants timed */
+static PyObject *timekeeper = NULL;
 
 #if defined(_MSC_VER)
 #define THREAD_LOCAL __declspec(thread)
@@ -87,6 +92,67 @@ repeatable(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps)
     return 1;
 }
 
+/* Whether a loop folds an operand into one number: `out = out op x[i]`, with an output that stands
+ * still. A loop of length one may be that or not. */
+static int
+is_reduction(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps)
+{
+    const PyUFuncObject *ufunc = slot->ufunc;
+    return !ufunc->core_enabled && ufunc->nin == 2 && ufunc->nout == 1 && n > 1 &&
+           args[0] == args[2] && steps[0] == 0 && steps[2] == 0;
+}
+
+/* Whether the number lies outside of what is folded into it. */
+static int
+apart(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps)
+{
+    char *low, *high;
+    extent(args[1], n, steps[1], slot->itemsizes[1], &low, &high);
+    return args[2] + slot->itemsizes[2] <= low || high <= args[2];
+}
+
+/* Whether NumPy's own Python code reduces: np.sum(x), x.sum(). Those functions have doors, where it
+ * has been decided already, for all of the call. */
+static int
+decided_before(void)
+{
+    static const char *const modules[] = {"numpy._core._methods", "numpy._core.fromnumeric",
+                                          "numpy.linalg._linalg"};
+    PyObject *globals = PyEval_GetGlobals();
+    PyObject *name = globals == NULL ? NULL : PyDict_GetItemString(globals, "__name__");
+    if (name == NULL || !PyUnicode_Check(name)) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, modules[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* An array over a loop's own memory, writeable if it is an output. */
+static PyObject *
+view(const slot_t *slot, int operand, int ndim, const npy_intp *shape, const npy_intp *strides,
+     char *data)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(slot->types[operand]);
+    int flags = operand < slot->ufunc->nin ? 0 : NPY_ARRAY_WRITEABLE;
+    return PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, data, flags, NULL);
+}
+
+/* What is reduced, and the number that it is folded into. */
+static PyObject *
+reduction_operands(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps)
+{
+    PyObject *x = view(slot, 1, 1, &n, &steps[1], args[1]);
+    PyObject *number = view(slot, 2, 0, NULL, NULL, args[2]);
+    PyObject *arrays = x == NULL || number == NULL ? NULL : PyTuple_Pack(2, x, number);
+    Py_XDECREF(x);
+    Py_XDECREF(number);
+    return arrays;
+}
+
 /* The operands as arrays over the loop's own memory. */
 static PyObject *
 operands(const slot_t *slot, char **args, const npy_intp *dims, const npy_intp *steps)
@@ -108,10 +174,7 @@ operands(const slot_t *slot, char **args, const npy_intp *dims, const npy_intp *
                 strides[ndim++] = *core_steps++;
             }
         }
-        PyArray_Descr *descr = PyArray_DescrFromType(slot->types[i]);
-        int flags = i < ufunc->nin ? 0 : NPY_ARRAY_WRITEABLE;
-        PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides,
-                                               args[i], flags, NULL);
+        PyObject *array = view(slot, i, ndim, shape, strides, args[i]);
         if (array == NULL) {
             Py_DECREF(arrays);
             return NULL;
@@ -191,10 +254,27 @@ raise_later(void)
     Py_DECREF(type);
 }
 
+/* Deal with an exception of the handler's or the clock's: a loop can't raise by itself. */
+static void
+reported(PyObject *callee)
+{
+    if (!PyErr_Occurred()) {
+        return;
+    }
+    if (PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_WriteUnraisable(callee);
+    }
+    else {
+        raise_later();
+    }
+}
+
 /* Ask the handler: 1 if the output has been written, 0 if not, and -n if not and the next n loops of
- * these dimensions need not be offered. */
+ * these dimensions need not be offered. If the original loop is to be timed, `timed` is given the
+ * operands, to be handed to `tell`. */
 static int
-offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
+offer(int number, int reduction, char **args, const npy_intp *dims, const npy_intp *steps,
+      PyObject **timed)
 {
     slot_t *slot = &slots[number];
     int done = 0;
@@ -206,9 +286,10 @@ offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
     fegetexceptflag(&flags, FE_ALL_EXCEPT);
     PyGILState_STATE gil = PyGILState_Ensure();
     /* a pending error (of a casting loop before us) is the caller's to see */
-    if (handler != NULL && !PyErr_Occurred()) {
+    if (handler != NULL && !PyErr_Occurred() && !(reduction && decided_before())) {
         COUNT(slot->offered);
-        PyObject *arrays = operands(slot, args, dims, steps);
+        PyObject *arrays = reduction ? reduction_operands(slot, args, dims[0], steps)
+                                     : operands(slot, args, dims, steps);
         PyObject *callee = handler;
         Py_INCREF(callee);
         if (arrays != NULL) {
@@ -224,29 +305,58 @@ offer(int number, char **args, const npy_intp *dims, const npy_intp *steps)
                     calls = calls < 0 ? 0 : calls > (long)LEFT ? (long)LEFT : calls;
                     done = -(int)calls;
                 }
+                else if (answer == Py_None && timekeeper != NULL) {
+                    *timed = arrays;
+                }
                 Py_DECREF(answer);
             }
             /* before an exception is dealt with: its traceback holds frames that hold arrays */
-            if (answer != NULL) {
-                let_go(arrays);
-            }
-            else {
+            if (answer == NULL) {
                 Py_DECREF(arrays);
             }
-        }
-        if (PyErr_Occurred()) {
-            if (PyErr_ExceptionMatches(PyExc_Exception)) {
-                PyErr_WriteUnraisable(callee);
-            }
-            else {
-                raise_later();
+            else if (*timed == NULL) {
+                let_go(arrays);
             }
         }
+        reported(callee);
         Py_DECREF(callee);
     }
     PyGILState_Release(gil);
     fesetexceptflag(&flags, FE_ALL_EXCEPT);
     return done;
+}
+
+/* Tell the clock that the original loop has ended, and let its operands go. */
+static void
+tell(int number, PyObject *arrays)
+{
+    PyObject *type, *value, *traceback;
+    fexcept_t flags;
+    if (!Py_IsInitialized()) {
+        return;
+    }
+    /* what the loop has raised is the caller's to see, what the clock computes is not */
+    fegetexceptflag(&flags, FE_ALL_EXCEPT);
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *callee = timekeeper;
+    PyObject *answer = NULL;
+    if (callee != NULL) {
+        Py_INCREF(callee);
+        answer = PyObject_CallFunction(callee, "i", number);
+    }
+    if (callee == NULL || answer != NULL) {
+        let_go(arrays);
+    }
+    else {
+        Py_DECREF(arrays);
+    }
+    Py_XDECREF(answer);
+    reported(callee);
+    Py_XDECREF(callee);
+    PyErr_Restore(type, value, traceback);
+    PyGILState_Release(gil);
+    fesetexceptflag(&flags, FE_ALL_EXCEPT);
 }
 
 /* The elements of the largest operand. */
@@ -275,9 +385,9 @@ static uint64_t stayed[SLOTS][PLACES];
 static uint64_t generation = 1;
 
 static inline uint64_t
-hash_of(const slot_t *slot, const npy_intp *dims)
+hash_of(const slot_t *slot, int reduction, const npy_intp *dims)
 {
-    uint64_t hash = LOAD(generation) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash = (2 * LOAD(generation) + (uint64_t)reduction) * UINT64_C(0x9E3779B97F4A7C15);
     int n = 1 + (slot->ufunc->core_enabled ? slot->ufunc->core_num_dim_ix : 0);
     for (int i = 0; i < n; i++) {
         hash = (hash ^ (uint64_t)dims[i]) * UINT64_C(0xD6E8FEB86659FD93);
@@ -286,30 +396,52 @@ hash_of(const slot_t *slot, const npy_intp *dims)
     return hash;
 }
 
+/* A loop that is large enough for one of the limits: offered, unless an earlier answer still holds: whether it is done, and the
+ * original need not run any more. */
+#if !defined(_MSC_VER)
+__attribute__((noinline))
+#endif
+static int
+considered(int number, char **args, npy_intp const *dims, npy_intp const *steps, void *data)
+{
+    const slot_t *slot = &slots[number];
+    int reduction = is_reduction(slot, args, dims[0], steps);
+    if (size_of(slot, dims) < (reduction ? reduction_limits : limits)[number]) {
+        return 0;
+    }
+    if (!slot->ufunc->core_enabled && !(reduction ? apart : repeatable)(slot, args, dims[0], steps)) {
+        return 0;
+    }
+    uint64_t hash = hash_of(slot, reduction, dims);
+    uint64_t *place = &stayed[number][hash % PLACES];
+    uint64_t found = LOAD(*place);
+    PyObject *timed = NULL;
+    if (((found ^ hash) & ~LEFT) == 0 && (found & LEFT)) {
+        STORE(*place, found - 1);
+        return 0;
+    }
+    inside = 1;
+    int done = offer(number, reduction, args, dims, steps, &timed);
+    if (timed != NULL) {
+        slot->original(args, dims, steps, data);
+        tell(number, timed);
+        done = 1;
+    }
+    inside = 0;
+    if (done < 0) {
+        STORE(*place, (hash & ~LEFT) | (uint64_t)-done);
+    }
+    return done > 0;
+}
+
 static inline void
 trampoline(int number, char **args, npy_intp const *dims, npy_intp const *steps, void *data)
 {
     slot_t *slot = &slots[number];
     /* no size reaches infinity, the usual limit: nothing else is looked at then */
-    if (UNLIKELY(limits[number] != INFINITY) && !inside && size_of(slot, dims) >= limits[number] &&
-        (slot->ufunc->core_enabled || repeatable(slot, args, dims[0], steps))) {
-        uint64_t hash = hash_of(slot, dims);
-        uint64_t *place = &stayed[number][hash % PLACES];
-        uint64_t found = LOAD(*place);
-        if (((found ^ hash) & ~LEFT) == 0 && (found & LEFT)) {
-            STORE(*place, found - 1);
-        }
-        else {
-            inside = 1;
-            int done = offer(number, args, dims, steps);
-            inside = 0;
-            if (done > 0) {
-                return;
-            }
-            if (done < 0) {
-                STORE(*place, (hash & ~LEFT) | (uint64_t)-done);
-            }
-        }
+    if (UNLIKELY(gates[number] != INFINITY) && !inside && size_of(slot, dims) >= gates[number] &&
+        considered(number, args, dims, steps, data)) {
+        return;
     }
     slot->original(args, dims, steps, data);
 }
@@ -346,6 +478,13 @@ position(const PyUFuncObject *ufunc, const int *types)
         }
     }
     return -1;
+}
+
+/* Offer no loop of a slot. */
+static void
+never(int number)
+{
+    gates[number] = limits[number] = reduction_limits[number] = INFINITY;
 }
 
 static PyObject *
@@ -400,7 +539,7 @@ install(PyObject *Py_UNUSED(module), PyObject *args)
         }
         used++;
     }
-    limits[number] = INFINITY;
+    never(number);
     if (found != loops[number] &&
         (PyUFunc_ReplaceLoopBySignature(ufunc, loops[number], types, &replaced) < 0 ||
          replaced != found || ufunc->functions[where] != loops[number])) {
@@ -432,7 +571,7 @@ uninstall(PyObject *Py_UNUSED(module), PyObject *number)
     if (slot == NULL) {
         return NULL;
     }
-    limits[slot - slots] = INFINITY;
+    never((int)(slot - slots));
     PyUFuncObject *ufunc = slot->ufunc;
     int where = position(ufunc, slot->types);
     PyUFuncGenericFunction ours = loops[slot - slots], replaced = NULL;
@@ -450,24 +589,44 @@ uninstall(PyObject *Py_UNUSED(module), PyObject *number)
     Py_RETURN_TRUE;
 }
 
-static PyObject *
-set_limits(PyObject *Py_UNUSED(module), PyObject *values)
+/* Copy limits, one per slot and no more than there are; whether that was possible. */
+static int
+copy_limits(PyObject *values, double *destination)
 {
     PyArrayObject *array = (PyArrayObject *)PyArray_FROMANY(
         values, NPY_DOUBLE, 1, 1, NPY_ARRAY_IN_ARRAY);
     if (array == NULL) {
-        return NULL;
+        return 0;
     }
     npy_intp n = PyArray_DIM(array, 0);
     if (n > used) {
         Py_DECREF(array);
-        return PyErr_Format(PyExc_ValueError, "%zd limits for %d slots", (Py_ssize_t)n, used);
+        PyErr_Format(PyExc_ValueError, "%zd limits for %d slots", (Py_ssize_t)n, used);
+        return 0;
     }
     const double *data = (const double *)PyArray_DATA(array);
     for (npy_intp i = 0; i < n; i++) {
-        limits[i] = slots[i].installed ? data[i] : INFINITY;
+        destination[i] = slots[i].installed ? data[i] : INFINITY;
     }
     Py_DECREF(array);
+    return 1;
+}
+
+static PyObject *
+set_limits(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *values, *reductions = NULL;
+    if (!PyArg_ParseTuple(args, "O|O:set_limits", &values, &reductions) ||
+        !copy_limits(values, limits) ||
+        (reductions != NULL && !copy_limits(reductions, reduction_limits))) {
+        return NULL;
+    }
+    for (int i = 0; i < used; i++) {
+        if (reductions == NULL) {
+            reduction_limits[i] = INFINITY;
+        }
+        gates[i] = limits[i] < reduction_limits[i] ? limits[i] : reduction_limits[i];
+    }
     Py_RETURN_NONE;
 }
 
@@ -478,13 +637,33 @@ forget(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
     Py_RETURN_NONE;
 }
 
+/* Keep a callable, or nothing for None; whether that was possible. */
+static int
+keep(PyObject **place, PyObject *callable)
+{
+    if (callable != Py_None && !PyCallable_Check(callable)) {
+        PyErr_Format(PyExc_TypeError, "%R is not callable", callable);
+        return 0;
+    }
+    Py_XSETREF(*place, callable == Py_None ? NULL : Py_NewRef(callable));
+    return 1;
+}
+
+static PyObject *
+set_clock(PyObject *Py_UNUSED(module), PyObject *callable)
+{
+    if (!keep(&timekeeper, callable)) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 set_handler(PyObject *Py_UNUSED(module), PyObject *callable)
 {
-    if (callable != Py_None && !PyCallable_Check(callable)) {
-        return PyErr_Format(PyExc_TypeError, "%R is not callable", callable);
+    if (!keep(&handler, callable)) {
+        return NULL;
     }
-    Py_XSETREF(handler, callable == Py_None ? NULL : Py_NewRef(callable));
     /* the new one has not said anything yet */
     STORE(generation, generation + 1);
     Py_RETURN_NONE;
@@ -502,14 +681,22 @@ static PyMethodDef methods[] = {
      "install(ufunc, types)\n--\n\nPut a door into the loop of these type numbers; its slot."},
     {"uninstall", uninstall, METH_O,
      "uninstall(slot)\n--\n\nPut the original loop back; False if the loop isn't ours now."},
-    {"set_limits", set_limits, METH_O,
-     "set_limits(values)\n--\n\nSet the size below which a loop is not offered, slot by slot."},
+    {"set_limits", set_limits, METH_VARARGS,
+     "set_limits(values, reductions=None)\n--\n\nSet the size below which a loop is not offered, slot "
+     "by slot.\n\n"
+     "Without limits of their own, reductions are not offered."},
     {"forget", forget, METH_NOARGS,
      "forget()\n--\n\nOffer every loop again, whatever a handler said before."},
     {"set_handler", set_handler, METH_O,
-     "set_handler(callable)\n--\n\nSet who is offered loops: callable(slot, arrays) -> bool or int.\n\n"
+     "set_handler(callable)\n--\n\nSet who is offered loops: callable(slot, arrays) -> bool, int or "
+     "None.\n\n"
      "True if the output has been written; an int if not, and so many loops of the same\n"
-     "dimensions need not be offered."},
+     "dimensions need not be offered; None if the clock shall be told when the original loop\n"
+     "has ended. Of a reduction the arrays are two: what is reduced, and the number, of no\n"
+     "dimension, that it has to be folded into."},
+    {"set_clock", set_clock, METH_O,
+     "set_clock(callable)\n--\n\nSet who is told that an original loop has ended: callable(slot).\n\n"
+     "In the loop's thread, after a handler's None; the arrays are still there."},
     {"counters", counters, METH_O,
      "counters(slot)\n--\n\nReturn how often a loop was offered, and written by the handler."},
     {NULL, NULL, 0, NULL},
@@ -522,7 +709,7 @@ execute(PyObject *Py_UNUSED(module))
         return -1;
     }
     for (int i = used; i < SLOTS; i++) {
-        limits[i] = INFINITY;
+        never(i);
     }
     return 0;
 }

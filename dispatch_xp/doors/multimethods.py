@@ -7,6 +7,7 @@ backend of that domain is reached.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ from dispatch_xp.functions import FUNCTIONS
 from dispatch_xp.router import consider
 from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
 
-__all__ = ["LINALG_DOMAIN", "UarrayBackend", "multimethod"]
+__all__ = ["LINALG_DOMAIN", "PerThread", "UarrayBackend", "multimethod"]
 
 LINALG_DOMAIN = "numpy.scipy.linalg"
 
@@ -52,6 +53,23 @@ def multimethod(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+class PerThread(threading.local):
+    """Where uarray keeps a backend's context managers, its attribute ``__ua_cache__``.
+
+    A context holds the lists of the thread that made it. In another thread it would do nothing
+    there, and change what the first thread is just reading.
+    """
+
+    def __init__(self) -> None:
+        self._contexts: dict[Any, Any] = {}
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._contexts[key]
+
+    def __setitem__(self, key: Any, context: Any) -> None:
+        self._contexts[key] = context
+
+
 class UarrayBackend:
     """A uarray backend that routes: what ``uarray.set_backend`` and ``scipy.fft`` take.
 
@@ -69,6 +87,7 @@ class UarrayBackend:
         self, domain: str, module: str, default: Callable[[], State | None] | None = None
     ) -> None:
         self.__ua_domain__ = domain
+        self.__ua_cache__ = PerThread()
         self._default = default
         prefix = f"{module}."
         self._functions = {

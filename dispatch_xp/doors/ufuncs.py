@@ -7,18 +7,20 @@ its limit runs as if nobody stood in between. Needs the compiled part of the pac
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.call import Call
-from dispatch_xp.decision import REFERENCE, Decision
-from dispatch_xp.operations import OPERATIONS, contraction, elementwise
+from dispatch_xp.decision import REFERENCE, Decision, stay
+from dispatch_xp.doors.loops import Loop, Reduction, exchanged
+from dispatch_xp.reasons import Reason
 from dispatch_xp.router import decide, run
 from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
 from dispatch_xp.verify import compare
@@ -33,32 +35,30 @@ except ImportError as error:  # no compiler when the package was installed
 
 __all__ = ["PROBLEM", "UfuncDoor"]
 
-_FLOATING = "fdFD"
 _RECORDED = 1024.0
+_ROW = 1024.0
 
 
-def _signatures(ufunc: np.ufunc) -> list[str]:
-    """Return the loops worth a door: the same floating dtype for all inputs."""
-    chosen = []
-    for text in ufunc.types:
-        inputs, outputs = text.split("->")
-        if inputs[0] in _FLOATING and inputs == inputs[0] * ufunc.nin and len(outputs) == 1:
-            chosen.append(text)
-    return chosen
+class _Timed(threading.local):
+    """What the loop that this thread is in will be reported as; one at a time, they don't nest."""
+
+    loop: tuple[State, str, Call, Decision, str, float] | None = None
 
 
 class UfuncDoor:
     """The exchanged loops of a process."""
 
     def __init__(self) -> None:
-        self._slots: dict[int, tuple[str, np.dtype[Any], str]] = {}
+        self._slots: dict[int, Loop] = {}
+        self._reductions: dict[int, Reduction] = {}
         self._active: list[State] = []
         # the state of all that is active, if they agree: its answers hold for every thread
         self._only: State | None = None
         # what was active last, since the same is often entered again
         self._last: list[State] = []
-        self._limits = np.empty(0)
+        self._limits = self._reduction_limits = np.empty(0)
         self._lock = threading.Lock()
+        self._timed = _Timed()
         # told of the active states when they change
         self.watchers: list[Callable[[list[State]], None]] = []
 
@@ -66,18 +66,14 @@ class UfuncDoor:
         """Exchange the loops."""
         if loops is None or self._slots:
             return
-        rows = [row for row in elementwise.ROWS if row.problems and row.name != "clip"]
-        rows += [row for row in contraction.ROWS if row.name in ("matmul", "vecdot")]
-        for row in rows:
-            ufunc = getattr(np, row.numpy.removeprefix("numpy."))
-            for text in _signatures(ufunc):
-                inputs, outputs = text.split("->")
-                if np.dtype(inputs[0]).kind not in row.kinds:
-                    continue
-                types = tuple(np.dtype(c).num for c in inputs + outputs)
-                slot = loops.install(ufunc, types)
-                self._slots[slot] = (row.name, np.dtype(inputs[0]), row.numpy)
+        for ufunc, types, loop in exchanged():
+            slot = loops.install(ufunc, types)
+            self._slots[slot] = loop
+            reduction = loop.reduction()
+            if reduction is not None:
+                self._reductions[slot] = reduction
         loops.set_handler(self._handle)
+        loops.set_clock(self._clock)
         self._set_limits()
 
     def uninstall(self) -> None:
@@ -87,8 +83,10 @@ class UfuncDoor:
         for slot in self._slots:
             loops.uninstall(slot)
         self._slots.clear()
+        self._reductions.clear()
         self._last = []
         loops.set_handler(None)
+        loops.set_clock(None)
 
     @property
     def installed(self) -> int:
@@ -119,100 +117,132 @@ class UfuncDoor:
             loops.set_limits(np.full(max(self._slots) + 1, np.inf))
             return
         if states != self._last:
-            limits = np.full(max(self._slots) + 1, np.inf)
-            for state in states:
-                for slot, (name, _, _) in self._slots.items():
-                    limits[slot] = min(limits[slot], self._limit(state, name))
-            self._last, self._limits = states, limits
+            self._limits = self._smallest(states, self._slots)
+            self._reduction_limits = self._smallest(states, self._reductions)
+            self._last = states
             loops.forget()
-        loops.set_limits(self._limits)
+        loops.set_limits(self._limits, self._reduction_limits)
+
+    def _smallest(
+        self, states: list[State], known: Mapping[int, Loop | Reduction]
+    ) -> npt.NDArray[np.float64]:
+        """Return the smallest limit that a state wants, slot by slot."""
+        limits = np.full(max(self._slots) + 1, np.inf)
+        for state in states:
+            for slot, loop in known.items():
+                limits[slot] = min(limits[slot], self._limit(state, loop))
+        return limits
 
     @staticmethod
-    def _limit(state: State, name: str) -> float:
-        key = f"ufunc {name}"
+    def _limit(state: State, loop: Loop | Reduction) -> float:
+        reduces = isinstance(loop, Reduction)
+        key = f"reduction {loop.operation.name}" if reduces else f"ufunc {loop.operation.name}"
         limit = dict.get(state.limits, key)
         if limit is None:
-            limit = state.operation_limit(OPERATIONS[name])
-            # a loop without dimensions is not worth a handler, whatever the policy
-            limit = min(limit, _RECORDED) if state.exhaustive else max(limit, 2.0)
+            limit = state.operation_limit(loop.operation)
+            if state.exhaustive:
+                limit = min(limit, _RECORDED)
+            # a loop without dimensions is not worth a handler, whatever the policy; nor is each row
+            # of a matrix that is reduced row by row
+            if reduces or not state.exhaustive:
+                limit = max(limit, _ROW if reduces else 2.0)
             state.limits[key] = limit
         return limit
 
-    def _handle(self, slot: int, arrays: tuple[Any, ...]) -> bool | int:
+    def _handle(self, slot: int, arrays: tuple[Any, ...]) -> bool | int | None:
         """Route one loop; True if the output has been written.
 
-        A whole number if not: for so many loops of these dimensions the answer stands.
+        A whole number if not: for so many loops of these dimensions the answer stands. None if
+        the original loop is to be timed.
         """
         state = CURRENT.get()
         if state is None:
             state = PROCESS.default
         if state is None or state is QUIET:
             return False
-        name, dtype, path = self._slots[slot]
-        limit = self._limit(state, name)
-        operation = OPERATIONS[name]
-        if max(a.size for a in arrays) < limit:
-            return False
-        inputs, output = arrays[:-1], arrays[-1]
-        if name in ("matmul", "vecdot"):
-            inputs, output = _without_outer(inputs, output)
-        if output.size == 0 or any(a.size == 0 for a in inputs):
+        # of a reduction there are two arrays, and only binary ufuncs have them
+        reduction = self._reductions.get(slot) if len(arrays) == 2 else None
+        loop = self._slots.get(slot) if reduction is None else reduction
+        if loop is None or max(a.size for a in arrays) < self._limit(state, loop):
             return False
         token = CURRENT.set(QUIET)
         try:
-            call = Call(
-                operation,
-                dtype,
-                tuple(a.shape for a in inputs),
-                arrays=inputs,
-                destination=(output,),
-            )
+            call = loop.call(arrays)
+            if call is None:
+                return False
             decision, backend = decide(state, call)
+            note = ""
             if backend is not None:
-                return _routed(state, path, call, decision, backend)
+                tried = _routed(state, loop, arrays, call, decision, backend)
+                if tried is None:
+                    return True
+                decision, note = tried
+            if state.exhaustive or (note and state.observer is not None):
+                self._timed.loop = (state, loop.path, call, decision, note, perf_counter())
+                return None
             if state.observer is not None:
-                # the loop runs after this, out of sight of a clock
-                state.observer.add(path, call, decision, REFERENCE, float("nan"))
+                state.observer.add(loop.path, call, decision, REFERENCE, float("nan"), note)
             if decision.standing is not None and not state.exhaustive and self._only is state:
                 return decision.standing.hand_over()
             return False
         finally:
             CURRENT.reset(token)
 
+    def _clock(self, slot: int) -> None:
+        """Report the original loop that has ended in this thread."""
+        ended = perf_counter()
+        # the arrays are there until this returns, and nobody may keep them
+        loop, self._timed.loop = self._timed.loop, None
+        if loop is None:
+            return
+        state, path, call, decision, note, started = loop
+        token = CURRENT.set(QUIET)
+        try:
+            if state.policy is not None:
+                state.policy.observe(call, REFERENCE, ended - started)
+            if state.observer is not None:
+                state.observer.add(path, call, decision, REFERENCE, ended - started, note)
+        finally:
+            CURRENT.reset(token)
 
-def _without_outer(inputs: tuple[Any, ...], output: Any) -> tuple[tuple[Any, ...], Any]:
-    """Drop an outer loop of length one: a matrix is not a stack of one."""
-    if all(len(a) == 1 for a in (*inputs, output)):
-        return tuple(a[0] for a in inputs), output[0] if output.ndim > 1 else output
-    return inputs, output
 
-
-def _routed(state: State, path: str, call: Call, decision: Decision, backend: Backend) -> bool:
+def _routed(
+    state: State,
+    loop: Loop | Reduction,
+    arrays: tuple[Any, ...],
+    call: Call,
+    decision: Decision,
+    backend: Backend,
+) -> tuple[Decision, str] | None:
+    """Run a loop on a backend; None if that wrote the output, else why the original has to."""
     if state.settings.verify:
-        return _verified(state, path, call, decision, backend)
+        _verified(state, loop.path, call, backend)
+        return decision, ""
     started = perf_counter()
-    results = run(state, backend, call, path)
+    results = run(state, backend, call, loop.path)
+    if not isinstance(results, Decision) and not loop.deliver(arrays, results):
+        results = stay(Reason.NON_FINITE_RESULT, backend.name)
     seconds = perf_counter() - started
     if isinstance(results, Decision):
-        decision = replace(
-            decision, backend=REFERENCE, reason=results.reason, detail=results.detail
-        )
-    elif state.policy is not None:
+        failed = replace(decision, backend=REFERENCE, reason=results.reason, detail=results.detail)
+        return failed, f"{backend.name} tried first"
+    if state.policy is not None:
         state.policy.observe(call, backend.name, seconds)
     if state.observer is not None:
-        state.observer.add(path, call, decision, decision.backend, seconds)
-    return decision.backend != REFERENCE
+        state.observer.add(loop.path, call, decision, backend.name, seconds)
+    return None
 
 
-def _verified(state: State, path: str, call: Call, decision: Decision, backend: Backend) -> bool:
-    """Compare in memory of our own, and let the original loop write the output."""
-    assert call.destination is not None
-    elsewhere = np.empty(call.destination[0].shape, dtype=call.destination[0].dtype)
-    results = run(state, backend, replace(call, destination=(elsewhere,)), path)
+def _verified(state: State, path: str, call: Call, backend: Backend) -> None:
+    """Compare in memory of our own; the original loop writes the output."""
+    elsewhere = call
+    if call.destination is not None:
+        (output,) = call.destination
+        elsewhere = replace(call, destination=(np.empty(output.shape, dtype=output.dtype),))
+    results = run(state, backend, elsewhere, path)
     if not isinstance(results, Decision) and state.observer is not None:
         with np.errstate(all="ignore"):
-            ufunc = getattr(np, path.removeprefix("numpy."))
-            want = np.asarray(ufunc(*call.arrays))
+            reference = getattr(np, call.operation.numpy.removeprefix("numpy."))
+            want = np.asarray(reference(*call.arrays))
         routed = (backend.name, results, results[0])
         state.observer.compared(call.operation.name, compare(call, routed, want))
-    return False

@@ -11,16 +11,17 @@ configuration.
 
 from __future__ import annotations
 
-import warnings
+import threading
 from typing import Any
 
 import uarray
 
-from dispatch_xp.doors.multimethods import UarrayBackend
+from dispatch_xp.doors.multimethods import PerThread, UarrayBackend
 
 __all__ = ["__ua_domain__", "__ua_function__"]
 
 __ua_domain__ = "numpy.scipy.fft"
+__ua_cache__ = PerThread()
 
 
 def _default() -> Any:
@@ -35,14 +36,24 @@ _DOOR = UarrayBackend(__ua_domain__, "scipy.fft")
 __ua_function__ = _BACKEND.__ua_function__
 
 
-def _context() -> Any:
-    with warnings.catch_warnings():
-        # uarray announces another way of setting backends, which it does not have yet
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return uarray.set_backend(_DOOR)
+class _Context(threading.local):
+    """Sets our door as uarray's backend, in the thread that enters.
+
+    A context of uarray's holds the lists of the thread that made it, wherever it is entered.
+    Made without ``uarray.set_backend``, which announces another way that does not exist yet.
+    """
+
+    def __init__(self) -> None:
+        self._own = uarray._SetBackendContext(_DOOR, False, False)
+
+    def __enter__(self) -> None:
+        self._own.__enter__()
+
+    def __exit__(self, *raised: Any) -> None:
+        self._own.__exit__(*raised)
 
 
-CONTEXT = _context()
+CONTEXT = _Context()
 """The context manager, reusable, by which ``backend()`` reaches ``scipy.fft`` in its thread."""
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatch_xp.doors.multimethods import LINALG_DOMAIN, UarrayBackend
+from dispatch_xp.doors.multimethods import LINALG_DOMAIN, PerThread, UarrayBackend
 
 __all__ = ["__ua_function__"]
 
@@ -28,6 +28,7 @@ def _default() -> Any:
 _BACKEND = UarrayBackend(LINALG_DOMAIN, "scipy.linalg", _default)
 
 __ua_function__ = _BACKEND.__ua_function__
+__ua_cache__ = PerThread()
 
 
 def __getattr__(name: str) -> Any:

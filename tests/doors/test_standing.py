@@ -91,6 +91,16 @@ def test_a_loop_that_stays_is_not_offered_again(profile, asked):
     assert asked == ["exp"]
 
 
+@pytest.mark.skipif(bool(ufuncs.PROBLEM), reason=ufuncs.PROBLEM)
+def test_a_reduction_that_stays_is_not_offered_again(profile, asked):
+    with dispatch_xp.backend("auto", backends=["threads"]):
+        for _ in range(10):
+            np.add.reduce(A)
+            np.sum(A)
+    # each by its own door, once
+    assert asked == ["sum", "sum"]
+
+
 def test_a_forced_backend_does_not_take_over_what_stood(profile):
     with dispatch_xp.backend("auto", backends=["threads"]):
         np.exp(A)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.fft
@@ -137,3 +139,46 @@ def test_the_functions_are_there_too(ran):
 def test_domains():
     assert dispatch_xp.scipy.fft.__ua_domain__ == "numpy.scipy.fft"
     assert dispatch_xp.scipy.linalg.__ua_domain__ == "numpy.scipy.linalg"
+
+
+def _in_thread(function):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result(timeout=60)
+
+
+def test_backend_reaches_scipy_fft_in_the_thread_that_enters_it():
+    def compute():
+        # of a shape that no test before lets fail
+        with dispatch_xp.backend("threads"), dispatch_xp.record() as record:
+            scipy.fft.fft2(A[:48])
+        return [r.backend for r in record.records]
+
+    assert compute() == ["threads"]
+    assert _in_thread(compute) == ["threads"]
+
+
+def test_a_context_that_skips_is_not_that_of_a_thread_that_has_ended():
+    from dispatch_xp.scipy.fft import _DOOR
+
+    # a call that stays is handed on by skipping the door
+    with dispatch_xp.record() as record:
+        _in_thread(lambda: scipy.fft.fft2(A))
+        scipy.fft.fft2(A)
+    assert [r.backend for r in record.records] == ["reference"]
+    there, here = _in_thread(lambda: uarray.skip_backend(_DOOR)), uarray.skip_backend(_DOOR)
+    assert there is not here
+    assert uarray.skip_backend(_DOOR) is here
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("set_backend", [scipy.fft.set_backend, uarray.set_backend])
+def test_uarrays_own_contexts_hold_in_their_thread(ran, set_backend):
+    def compute():
+        with set_backend(dispatch_xp.scipy.fft):
+            scipy.fft.fft2(A)
+
+    compute()
+    _in_thread(compute)
+    assert ran == ["fft.fftn"] * 2
+    _in_thread(lambda: scipy.fft.fft2(A))
+    assert ran == ["fft.fftn"] * 2

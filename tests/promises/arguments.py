@@ -259,6 +259,11 @@ def product(draw, kind: str) -> Call:
         pairs = [((k,), (k,)), ((m, k), (m, k)), ((m, k), (m * k,)), ((), ())]
     elif kind == "vecdot":
         pairs = [((k,), (k,)), ((m, k), (m, k)), ((m, k), (k,)), ((2, 1, k), (3, k))]
+    elif kind in ("matvec", "vecmat"):
+        pairs = [((*stack, m, k), (k,)), ((m, k), (*stack, k)), ((*stack, m, k), (*other, k)),
+                 ((2, 1, m, k), (3, k))]  # fmt: skip
+        if kind == "vecmat":
+            pairs = [(x, (*a[:-2], k, m)) for a, x in pairs]
     elif kind == "vectors":
         pairs = [((m,), (k,))]
     else:
@@ -322,6 +327,9 @@ PRODUCTS = {
     "numpy.linalg.tensordot": tensordot().map(lambda a: (a[:2], {"axes": a[2]})),
     "numpy.linalg.matmul": _only(product("matmul")),
     "numpy.linalg.vecdot": _only(product("vecdot")),
+}
+PRODUCTS |= {  # since NumPy 2.2
+    f"numpy.{name}": _only(product(name)) for name in ("matvec", "vecmat") if hasattr(np, name)
 }
 
 
