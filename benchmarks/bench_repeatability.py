@@ -43,7 +43,8 @@ def calibrated(depth: str, path: Path) -> Path:
     flags = [] if depth == "default" else [f"--{depth}"]
     command = [sys.executable, "-m", "dispatch_xp", "calibrate", *flags, "--output", str(path)]
     print(" ".join(command[1:]), flush=True)
-    subprocess.run(command, check=True)
+    if subprocess.run(command).returncode:
+        sys.exit("a calibration failed")
     return path
 
 
