@@ -13,8 +13,8 @@ learned begins with the profile alone and is not kept.
 
 Goals: ``auto`` at most 1.05 times the oracle, at most 1.02 times plain NumPy, and faster than every
 fixed backend. With ``-v``: the calls on which `auto` lost most against their best backend, by what
-was measured, with the predictions that led there; a curve whose predictions are far from the
-measured times is one to mend.
+was measured, with the predictions of the profile alone, and as they were corrected while
+the program ran. A curve of the profile that is far from the measured times is one to mend.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ class Bench:
         self.rounds = rounds
         self.backends = _available(settings)
         self.times = Times()
-        self.model = CostModelPolicy(settings, read(Path(settings.profile or default_path())))
+        profile = read(Path(settings.profile or default_path()))
+        self.model = CostModelPolicy(settings, profile)
+        # never told of any time
+        self.untaught = CostModelPolicy(settings, profile)
 
     @property
     def names(self) -> list[str]:
@@ -123,7 +126,12 @@ class Bench:
             cost = sum(
                 n * (seconds.get(name, seconds[best]) - seconds[best]) for name, n in ran.items()
             )
-            predicted = {name: self.model.predict(call, name) for name in seconds}
+            predicted = {
+                name: (before.total, after.total)
+                for name in seconds
+                if (before := self.untaught.predict(call, name)) is not None
+                and (after := self.model.predict(call, name)) is not None
+            }
             found.append(
                 {
                     "call": f"{' '.join(call.curve)} {call.shapes}",
@@ -132,7 +140,7 @@ class Bench:
                     "best": best,
                     "cost": cost,
                     "measured": seconds,
-                    "predicted": {name: p.total for name, p in predicted.items() if p is not None},
+                    "predicted": predicted,
                 }
             )
         return sorted(found, key=lambda entry: -entry["cost"])
@@ -178,8 +186,12 @@ def details(regrets: Sequence[dict[str, Any]], most: int = 25) -> None:
         print(f"  {entry['cost'] * 1e3:9.3f} ms  {entry['call']}")
         print(f"{'':15}ran on {ran}; best is {entry['best']}")
         for name, seconds in entry["measured"].items():
-            predicted = entry["predicted"].get(name)
-            text = "no curve" if predicted is None else f"predicted {predicted * 1e3:9.3f} ms"
+            text = "no curve"
+            if name in entry["predicted"]:
+                before, after = entry["predicted"][name]
+                text = (
+                    f"profile {before * 1e3:9.3f} ms, with what was learned {after * 1e3:9.3f} ms"
+                )
             print(f"{'':15}{name:10} measured {seconds * 1e3:9.3f} ms, {text}")
 
 
