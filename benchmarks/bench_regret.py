@@ -189,9 +189,7 @@ def details(regrets: Sequence[dict[str, Any]], most: int = 25) -> None:
             text = "no curve"
             if name in entry["predicted"]:
                 before, after = entry["predicted"][name]
-                text = (
-                    f"profile {before * 1e3:9.3f} ms, with what was learned {after * 1e3:9.3f} ms"
-                )
+                text = f"profile {before * 1e3:9.3f} ms, learned {after * 1e3:9.3f} ms"
             print(f"{'':15}{name:10} measured {seconds * 1e3:9.3f} ms, {text}")
 
 
