@@ -43,6 +43,8 @@ _CACHED = 4096
 _PROBING = 0.01
 # a change of pools that did not repay itself is twice as dear the next time, up to so many times
 _DEAREST = 1024.0
+# a call that takes longer by this share of a change may have paid one unseen
+_SUSPECT = 0.25
 # a decision stands for so many seconds of the reference's time, and for so many calls at the most
 _STANDS, _STANDS_CALLS = 20e-3, 255
 _Key = tuple[str, str, str]
@@ -455,9 +457,9 @@ class CostModelPolicy(Policy):
         if self.profile is None:
             return
         key = (call.operation.name, call.layout, _NAMES[call.dtype])
-        switch = self._pools(call, key, backend, seconds)
         curve = self._curve(key, backend)
         if curve is None:
+            self._pools(call, key, backend, seconds, seconds)
             return
         work = call.workload
         predicted = curve.seconds(work.work, work.flops)
@@ -465,6 +467,7 @@ class CostModelPolicy(Policy):
             predicted += self._copy_in(call, backend)
             if not call.owners:
                 predicted += self._copy_out(call, backend)
+        switch = self._pools(call, key, backend, seconds, seconds - predicted)
         with self._lock:
             ratios = self._ratios.setdefault((key, backend), deque(maxlen=_OBSERVATIONS))
             probed = (key, backend) in self._probed
@@ -486,7 +489,7 @@ class CostModelPolicy(Policy):
                 for weighed in self._weighed.pop(key, {}).values():
                     weighed.standing.withdraw()
 
-    def _pools(self, call: Call, key: _Key, backend: str, seconds: float) -> float:
+    def _pools(self, call: Call, key: _Key, backend: str, seconds: float, excess: float) -> float:
         """Note whose threads are awake, and what it gained; return what a change may have cost.
 
         Not every call on the reference is observed, so its threads may have been awake in between,
@@ -502,6 +505,9 @@ class CostModelPolicy(Policy):
             self._last = backend
         switch = self._figures(backend).switch
         if switch == 0.0:
+            return 0.0
+        if backend == last and self._gained >= switch and excess < _SUSPECT * switch:
+            # repaid, and no sign of another change
             return 0.0
         curve = self._curve(key, REFERENCE)
         if curve is not None:
