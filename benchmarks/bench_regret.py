@@ -9,7 +9,8 @@ The oracle looks up the best backend of each call. Since what is best call by ca
 thread pools in turn, it is tried with every subset of the backends and with several margins, and
 the fastest of these counts. Then all are run side by side, in turn, in one process: medians, and
 medians of the ratios round by round. Backends run already, so a start costs nothing here; what is
-learned begins with the profile alone and is not kept.
+learned begins with the profile alone and is not kept. Each program is run some 200 times: minutes
+on a quiet machine, and far longer where others use the cores that the thread pools spin on.
 
 Goals: ``auto`` at most 1.05 times the oracle, at most 1.02 times plain NumPy, and faster than every
 fixed backend. With ``-v``: the calls on which `auto` lost most against their best backend, by what
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import time
@@ -193,6 +195,10 @@ def details(regrets: Sequence[dict[str, Any]], most: int = 25) -> None:
             print(f"{'':15}{name:10} measured {seconds * 1e3:9.3f} ms, {text}")
 
 
+def tell(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-v", "--verbose", action="store_true", help="the calls that cost most")
@@ -206,12 +212,16 @@ def main() -> None:
     if problem:
         sys.exit(problem)
     warnings.simplefilter("ignore")
+    print(f"wait policy of OpenMP: {os.environ.get('OMP_WAIT_POLICY', 'not set')}")
     written = {}
     for name in arguments.workloads.split(","):
         bench = Bench(settings, WORKLOADS[name], arguments.rounds)
         bench.program()
+        tell(f"{name}: every call on every backend")
         bench.measure_calls()
+        tell(f"{name}: which oracle is the fastest")
         oracle = bench.oracle()
+        tell(f"{name}: side by side")
         times, choices = bench.run(oracle)
         calls, kinds = sum(bench.times.counts.values()), len(bench.times.counts)
         print(f"\n{name}: {calls} calls of {kinds} kinds that a backend takes", flush=True)
