@@ -41,6 +41,10 @@ _NOTICEABLE = 0.1
 _CACHED = 4096
 # the share of what calls would save without a correction that is spent on trying whether it holds
 _PROBING = 0.01
+# a change of pools that did not repay itself is twice as dear the next time, up to so many times
+_DEAREST = 1024.0
+# a call that takes longer by this share of a change may have paid one unseen
+_SUSPECT = 0.25
 # a decision stands for so many seconds of the reference's time, and for so many calls at the most
 _STANDS, _STANDS_CALLS = 20e-3, 255
 _Key = tuple[str, str, str]
@@ -140,6 +144,9 @@ class CostModelPolicy(Policy):
         self._probed: set[tuple[_Key, str]] = set()
         self._learned: set[tuple[_Key, str]] = set()
         self._last = REFERENCE
+        # since the last change to the backend: what was gained by it, its own cost taken off
+        self._gained = 0.0
+        self._dearness: dict[str, float] = {}
         if profile is None:
             self._load(Path(settings.profile) if settings.profile else default_path())
 
@@ -280,7 +287,7 @@ class CostModelPolicy(Policy):
             startup = 0.0 if _runs(option.backend) else option.startup
             price = self.level.startup_factor * startup
             if self._last != option.backend.name:
-                price += option.switch
+                price += option.switch * self._dearness.get(option.backend.name, 1.0)
             if price == 0.0:
                 ready = option
                 break
@@ -447,14 +454,12 @@ class CostModelPolicy(Policy):
 
     def observe(self, call: Call, backend: str, seconds: float) -> None:
         """Correct the predictions by the median of the last observed / predicted times."""
-        # what runs without a pool leaves the other pools at rest
-        if backend != REFERENCE or call.operation.name in BLAS:
-            self._last = backend
         if self.profile is None:
             return
         key = (call.operation.name, call.layout, _NAMES[call.dtype])
         curve = self._curve(key, backend)
         if curve is None:
+            self._pools(call, key, backend, seconds, seconds)
             return
         work = call.workload
         predicted = curve.seconds(work.work, work.flops)
@@ -462,6 +467,7 @@ class CostModelPolicy(Policy):
             predicted += self._copy_in(call, backend)
             if not call.owners:
                 predicted += self._copy_out(call, backend)
+        switch = self._pools(call, key, backend, seconds, seconds - predicted)
         with self._lock:
             ratios = self._ratios.setdefault((key, backend), deque(maxlen=_OBSERVATIONS))
             probed = (key, backend) in self._probed
@@ -469,7 +475,9 @@ class CostModelPolicy(Policy):
                 # what was seen before may be long ago
                 self._probed.discard((key, backend))
                 ratios.clear()
-            ratios.append(seconds / predicted)
+            # a change of pools explains so much that the operation is not to blame for
+            excess = min(max(seconds - predicted, 0.0), switch)
+            ratios.append((seconds - excess) / predicted)
             if len(ratios) < _NEEDED and not probed:
                 return
             ratio = sorted(ratios)[len(ratios) // 2]
@@ -480,6 +488,44 @@ class CostModelPolicy(Policy):
                 self._learned.add((key, backend))
                 for weighed in self._weighed.pop(key, {}).values():
                     weighed.standing.withdraw()
+
+    def _pools(self, call: Call, key: _Key, backend: str, seconds: float, excess: float) -> float:
+        """Note whose threads are awake, and what it gained; return what a change may have cost.
+
+        Not every call on the reference is observed, so its threads may have been awake in between,
+        and a change is paid again and again. The gains tell: at the next change, or once they have
+        turned into a loss as large as a change, it is settled whether this one was worth its price.
+        """
+        last = self._last
+        # what runs without a pool leaves the other pools at rest
+        if backend == REFERENCE and call.operation.name not in BLAS:
+            return 0.0
+        if backend != last:
+            self._settle(last)
+            self._last = backend
+        switch = self._figures(backend).switch
+        if switch == 0.0:
+            return 0.0
+        if backend == last and self._gained >= switch and excess < _SUSPECT * switch:
+            # repaid, and no sign of another change
+            return 0.0
+        curve = self._curve(key, REFERENCE)
+        if curve is not None:
+            work = call.workload
+            reference = curve.seconds(work.work, work.flops) * self._correction(key, REFERENCE)
+            # what was gained long ago is not to hide what is lost now, and a start is no change
+            gain = max(reference - seconds, -switch)
+            self._gained = min(self._gained + gain, switch)
+            if self._gained < -switch:
+                self._settle(backend)
+        return switch if backend != last else 0.0
+
+    def _settle(self, backend: str) -> None:
+        """Make the next change to a backend dearer or cheaper, by what the last one has gained."""
+        dearness = self._dearness.get(backend, 1.0) * (0.5 if self._gained >= 0.0 else 2.0)
+        self._dearness[backend] = min(max(dearness, 1.0), _DEAREST)
+        self._gained = 0.0
+        self._last = REFERENCE
 
 
 _NOTHING = BackendProfile()

@@ -298,6 +298,54 @@ def test_a_change_of_pools_has_to_be_repaid_and_is_not_charged_again(exp, fake, 
     assert policy.choose(exp(N), [pool]).reason is Reason.SWITCH
 
 
+def woken(policy):
+    """The reference's BLAS has run."""
+    policy.observe(Call(OPERATIONS["matmul"], np.dtype("f8"), ((9, 9), (9, 9))), "reference", 1e-5)
+
+
+def test_what_a_change_costs_is_not_the_operation_s(exp, profile_of):
+    figures = {"pool": BackendProfile("", 0.0, 0.1)}
+    policy = policy_of(profile_of(reference=1e-5, pool=1e-6, backends=figures))
+    before = policy.predict(exp(N), "pool").run
+    for seconds in (0.1, 0.15, 0.2) * 4:
+        woken(policy)
+        policy.observe(exp(N), "pool", seconds)
+    assert policy.predict(exp(N), "pool").run == before
+    for _ in range(12):
+        woken(policy)
+        policy.observe(exp(N), "pool", 0.1 + 0.3)
+    assert policy.predict(exp(N), "pool").run == pytest.approx(3 * before)
+
+
+def waits(policy, call, pool):
+    """How many calls stay until a change is made."""
+    for count in range(10**6):
+        if policy.choose(call, [pool]).backend == "pool":
+            return count
+    raise AssertionError("never")
+
+
+def test_a_change_that_does_not_repay_itself_becomes_dearer_and_cheaper_again(
+    exp, fake, profile_of
+):
+    switch = 4.4 * SAVING
+    figures = {"pool": BackendProfile("", 0.0, switch)}
+    policy = policy_of(profile_of(reference=1e-5, pool=1e-6, backends=figures))
+    pool, call = fake("pool"), exp(N)
+
+    def change(calls):
+        """Wait for a change, make so many calls there, and lose the pool; return the wait."""
+        waited = waits(policy, call, pool)
+        for i in range(calls):
+            policy.observe(call, "pool", 1e-6 * N + (0.0 if i else switch))
+        woken(policy)
+        return waited
+
+    assert [change(1) for _ in range(3)] == [4, 8, 17]
+    assert [change(10) for _ in range(4)] == [35, 17, 8, 4]
+    assert change(10) == 4
+
+
 # --- decisions that stand
 
 
