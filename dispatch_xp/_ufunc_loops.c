@@ -282,11 +282,15 @@ offer(int number, int reduction, char **args, const npy_intp *dims, const npy_in
     if (!Py_IsInitialized()) {
         return 0;
     }
+    PyGILState_STATE gil = PyGILState_Ensure();
+    if (reduction && decided_before()) {
+        PyGILState_Release(gil);
+        return 0;
+    }
     /* what the handler computes must not show in the caller's floating-point flags */
     fegetexceptflag(&flags, FE_ALL_EXCEPT);
-    PyGILState_STATE gil = PyGILState_Ensure();
     /* a pending error (of a casting loop before us) is the caller's to see */
-    if (handler != NULL && !PyErr_Occurred() && !(reduction && decided_before())) {
+    if (handler != NULL && !PyErr_Occurred()) {
         COUNT(slot->offered);
         PyObject *arrays = reduction ? reduction_operands(slot, args, dims[0], steps)
                                      : operands(slot, args, dims, steps);

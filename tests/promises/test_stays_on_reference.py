@@ -45,7 +45,8 @@ EXOTIC = {
 
 
 # ufuncs are routed by the loop, which never sees anything but plain native numbers
-LOOPS = {*ELEMENTWISE, *(f"numpy.{x}{y}" for x in ("", "linalg.") for y in ("matmul", "vecdot"))}
+PRODUCTS_BY_LOOP = ("matmul", "vecdot", "linalg.matmul", "linalg.vecdot", "matvec", "vecmat")
+LOOPS = {*ELEMENTWISE, *(f"numpy.{name}" for name in PRODUCTS_BY_LOOP)}
 PATHS = [path for path in TABLE if path not in LOOPS]
 
 
