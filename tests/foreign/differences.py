@@ -56,7 +56,7 @@ DIFFERENCES = (
         "scipy.fft",
         _TORCH,
         r"::test_multiprocess\[",
-        "compares rounding errors of zeros: a forked child leaves alone what its parent had started",
+        "compares rounding errors of zeros: a forked child leaves alone what its parent started",
         1e-14,
     ),
     Difference("scipy.fft", ("random",), r"TestFFTThreadSafe::", _TWO_PLACES, 1e-4),
