@@ -16,7 +16,8 @@ from dispatch_xp.reasons import Reason
 
 
 def test_the_table_of_arguments_has_every_function():
-    assert set(TABLE) == set(FUNCTIONS)
+    # reached by their loops alone
+    assert set(TABLE) - {"numpy.matvec", "numpy.vecmat"} == set(FUNCTIONS)
 
 
 CASES = [
