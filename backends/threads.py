@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from itertools import pairwise
@@ -202,22 +202,22 @@ class ThreadsBackend(Backend):
         if self._pool is None:
             self.start()
         assert self._pool is not None
+        shares = [_Share(part, s) for s in slices[1:]]
         # in the caller's context: there, nothing is routed again
-        running: list[Future[None]] = [
-            self._pool.submit(copy_context().run, _quietly, part, s) for s in slices[1:]
-        ]
+        running = [self._pool.submit(copy_context().run, share) for share in shares]
         try:
             _quietly(part, slices[0])
         finally:
             # a part still running holds the caller's memory: always wait for all of them
-            errors = [future.exception() for future in running]
+            wait(running)
+            errors = [share.take_error() for share in shares]
         error = next((e for e in errors if e is not None), None)
         try:
             if error is not None:
                 raise error
         finally:
             # the traceback knows this frame: nothing here may keep it, and the arrays, alive
-            del error, errors, running
+            del error, errors
 
     def _elementwise(
         self,
@@ -430,6 +430,33 @@ class ThreadsBackend(Backend):
 def _is_small(call: Call) -> bool:
     work = call.workload
     return work.flops + work.bytes_in + work.bytes_out < _SMALL
+
+
+class _Share:
+    """One part of a call, for a worker thread.
+
+    A worker holds on to what it was given for a moment after the caller has been told that it is
+    done. That must not be the caller's memory, and neither a traceback that leads to it.
+    """
+
+    def __init__(self, part: Part, s: slice) -> None:
+        self._part: Part | None = part
+        self._slice = s
+        self._error: BaseException | None = None
+
+    def __call__(self) -> None:
+        """Run the part, once."""
+        part, self._part = self._part, None
+        assert part is not None
+        try:
+            _quietly(part, self._slice)
+        except BaseException as error:
+            self._error = error
+
+    def take_error(self) -> BaseException | None:
+        """Return what the part raised, if anything; whoever asks again gets nothing."""
+        error, self._error = self._error, None
+        return error
 
 
 def _quietly(part: Part, s: slice) -> None:
