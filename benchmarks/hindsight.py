@@ -20,7 +20,7 @@ from dispatch_xp.call import Call
 from dispatch_xp.config import Settings
 from dispatch_xp.context import switch
 from dispatch_xp.decision import REFERENCE, Decision, Standing, stay
-from dispatch_xp.observer import Observer
+from dispatch_xp.observer import Ended, Observer
 from dispatch_xp.operations import Operation
 from dispatch_xp.policies import Policy
 from dispatch_xp.reasons import Reason
@@ -167,18 +167,9 @@ class Choices(Observer):
     def __init__(self) -> None:
         self.away: dict[Signature, dict[str, int]] = defaultdict(lambda: defaultdict(int))
 
-    def add(
-        self,
-        function: str,
-        call: Call | None,
-        decision: Decision,
-        backend: str,
-        seconds: float,
-        note: str = "",
-        result: Any = None,
-    ) -> None:
-        if call is not None and backend != REFERENCE:
-            self.away[call.signature][backend] += 1
+    def add(self, ended: Ended) -> None:
+        if ended.call is not None and ended.backend != REFERENCE:
+            self.away[ended.call.signature][ended.backend] += 1
 
     def of(self, signature: Signature, count: int) -> Mapping[str, int]:
         """Return how many of so many calls ran where."""

@@ -15,7 +15,7 @@ from dispatch_xp.operations.row import Operation, Shapes, Workload
 if TYPE_CHECKING:
     from dispatch_xp.residency import Holder
 
-__all__ = ["Call", "Whereabouts"]
+__all__ = ["Call", "Whereabouts", "stand_in"]
 
 Whereabouts = frozenset[str]
 
@@ -119,3 +119,11 @@ def _whereabouts(owner: Holder | None) -> Whereabouts:
     if owner is None or owner._away is None:
         return _ON_HOST
     return frozenset(owner._away) if owner._stale else _ON_HOST | frozenset(owner._away)
+
+
+def stand_in(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return an array of a shape that has the memory of one element.
+
+    All ones: neither triangular nor singular at a glance, where binding takes one.
+    """
+    return np.broadcast_to(np.ones((), dtype=dtype), shape)

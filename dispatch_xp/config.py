@@ -22,7 +22,7 @@ import msgspec
 import platformdirs
 
 from dispatch_xp.errors import ConfigError
-from dispatch_xp.programs.environment import VARIABLE
+from dispatch_xp.programs import VARIABLE
 
 __all__ = [
     "Limits",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
-
-import msgspec
 
 from dispatch_xp.backends import Backend
 from dispatch_xp.backends.interface import Availability
@@ -246,14 +243,6 @@ class _Simulation:
                 paid += self._figures[name].switch
             self.at.startup += paid
             self.at.seconds += paid
-        if not math.isfinite(seconds):
-            seconds = reference
         self.at.seconds += seconds
         self._policy.observe(call, name, seconds)
         self._last = name
-
-
-def plain(result: Estimate) -> dict[str, Any]:
-    """Return an estimate as what JSON knows."""
-    built: dict[str, Any] = msgspec.to_builtins(result)
-    return built

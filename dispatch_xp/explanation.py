@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dispatch_xp.call import Call
+from dispatch_xp.call import Call, stand_in
 from dispatch_xp.config import load
 from dispatch_xp.context import state_of
 from dispatch_xp.decision import REFERENCE, Decision, Prediction
@@ -382,11 +382,8 @@ def _arrays_of(function: Function, options: Mapping[str, Any]) -> int | None:
 
 
 def _stand_in(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return an array of a shape that has the memory of one element.
-
-    All ones: neither triangular nor singular at a glance, where binding takes one.
-    """
+    """Return a stand-in, or say what is wrong with the shape."""
     try:
-        return np.broadcast_to(np.ones((), dtype=dtype), shape)
+        return stand_in(shape, dtype)
     except (ValueError, TypeError) as error:
         raise DispatchError(f"shape {shape}: {error}") from None

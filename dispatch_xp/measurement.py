@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dispatch_xp.decision import Decision
-from dispatch_xp.observer import Observer
+from dispatch_xp.observer import Ended, Observer
 from dispatch_xp.recorder import caller
 from dispatch_xp.table import Table, seconds_text
 from dispatch_xp.trace.writer import address, arrays_of
@@ -198,23 +197,17 @@ class Measurement(Observer):
         # by address: the bytes there, and whether a call has written them
         self._seen: dict[int, tuple[int, bool]] = {}
 
-    def add(
-        self,
-        function: str,
-        call: Call | None,
-        decision: Decision,
-        backend: str,
-        seconds: float,
-        note: str = "",
-        result: Any = None,
-    ) -> None:
+    def add(self, ended: Ended) -> None:
         """Add a call."""
-        spent = 0.0 if math.isnan(seconds) else seconds
+        call = ended.call
+        spent = 0.0 if math.isnan(ended.seconds) else ended.seconds
         takers = self._who(call) if call is not None else []
         where = caller()
         with self._lock:
             if call is None or not takers:
-                reason = decision.reason.value if call is None else "no backend takes this call"
+                reason = (
+                    ended.decision.reason.value if call is None else "no backend takes this call"
+                )
                 self.totals.others[reason] = self.totals.others.get(reason, 0) + 1
                 self.totals.others_seconds += spent
                 return
@@ -226,7 +219,7 @@ class Measurement(Observer):
                 self.totals.groups.append(group)
             known.calls += 1
             known.seconds += spent
-            self._copies(call, result)
+            self._copies(call, ended.result)
 
     def _who(self, call: Call) -> list[str]:
         signature = (*call.signature, len(call.arrays))

@@ -3,14 +3,44 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from dispatch_xp.call import Call
     from dispatch_xp.decision import Decision
     from dispatch_xp.verify import Comparison
 
-__all__ = ["Both", "Observer", "beside"]
+__all__ = ["Both", "Ended", "Observer", "beside"]
+
+
+class Ended(NamedTuple):
+    """A call that has ended.
+
+    Attributes
+    ----------
+    function : str
+        What was called.
+    call : Call or None
+        What it amounted to; None if the arguments could not be bound.
+    decision : Decision
+        Where it was to run, and why.
+    backend : str
+        Where it ran in the end.
+    seconds : float
+        How long it took, everything included; NaN where nobody timed it.
+    note : str
+        What else a reader should know.
+    result : object
+        What the caller got.
+    """
+
+    function: str
+    call: Call | None
+    decision: Decision
+    backend: str
+    seconds: float
+    note: str = ""
+    result: Any = None
 
 
 class Observer(ABC):
@@ -24,35 +54,8 @@ class Observer(ABC):
     """Whether it wants everything on the reference, whatever the program itself asks for."""
 
     @abstractmethod
-    def add(
-        self,
-        function: str,
-        call: Call | None,
-        decision: Decision,
-        backend: str,
-        seconds: float,
-        note: str = "",
-        result: Any = None,
-    ) -> None:
-        """Take note of a call.
-
-        Parameters
-        ----------
-        function : str
-            What was called.
-        call : Call or None
-            What it amounted to; None if the arguments could not be bound.
-        decision : Decision
-            Where it was to run, and why.
-        backend : str
-            Where it ran in the end.
-        seconds : float
-            How long it took, everything included; NaN where nobody timed it.
-        note : str
-            What else a reader should know.
-        result : object
-            What the caller got.
-        """
+    def add(self, ended: Ended) -> None:
+        """Take note of a call. Its arrays are not to be kept: their memory may be a loop's."""
 
     def compared(self, operation: str, comparison: Comparison) -> None:
         """Take note of a backend's result compared with the reference's."""
@@ -72,19 +75,10 @@ class Both(Observer):
         self.exhaustive = first.exhaustive or second.exhaustive
         self.passive = first.passive or second.passive
 
-    def add(
-        self,
-        function: str,
-        call: Call | None,
-        decision: Decision,
-        backend: str,
-        seconds: float,
-        note: str = "",
-        result: Any = None,
-    ) -> None:
+    def add(self, ended: Ended) -> None:
         """Tell both."""
         for observer in self._observers:
-            observer.add(function, call, decision, backend, seconds, note, result)
+            observer.add(ended)
 
     def compared(self, operation: str, comparison: Comparison) -> None:
         """Tell both."""

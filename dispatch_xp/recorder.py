@@ -8,25 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os.path import dirname
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dispatch_xp.decision import Decision, Prediction
-from dispatch_xp.imports import AfterImport
-from dispatch_xp.observer import Observer
+from dispatch_xp.decision import Prediction
+from dispatch_xp.observer import Ended, Observer
 from dispatch_xp.reasons import Reason
 from dispatch_xp.table import Table, seconds_text
 
 if TYPE_CHECKING:
-    from dispatch_xp.call import Call
     from dispatch_xp.verify import Comparison
 
 __all__ = ["Record", "Recorder", "caller"]
 
-_INSIDE = [dirname(path) for path in (__file__, np.__file__)]
-# SciPy's, once somebody imports it
-AfterImport("scipy", lambda scipy: _INSIDE.append(dirname(str(scipy.__file__))))
+_INSIDE = (dirname(__file__), dirname(np.__file__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +68,8 @@ class Record:
 def caller() -> str:
     """Return file and line of the call that is being made, outside of NumPy and SciPy."""
     frame = sys._getframe(2)
-    inside = tuple(_INSIDE)
+    scipy = sys.modules.get("scipy")
+    inside = _INSIDE if scipy is None else (*_INSIDE, dirname(str(scipy.__file__)))
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(inside) and not name.startswith("<dispatch_xp"):
@@ -101,27 +98,19 @@ class Recorder(Observer):
         self.comparisons: list[tuple[str, Comparison]] = []
         self._lock = threading.Lock()
 
-    def add(
-        self,
-        function: str,
-        call: Call | None,
-        decision: Decision,
-        backend: str,
-        seconds: float,
-        note: str = "",
-        result: Any = None,
-    ) -> None:
+    def add(self, ended: Ended) -> None:
         """Add a call that has ended."""
-        detail = "; ".join(part for part in (decision.detail, note) if part)
+        call, decision = ended.call, ended.decision
+        detail = "; ".join(part for part in (decision.detail, ended.note) if part)
         record = Record(
-            function=function,
+            function=ended.function,
             operation=call.operation.name if call is not None else "",
             shapes=call.shapes if call is not None else (),
             dtype=call.dtype.name if call is not None else "",
-            backend=backend,
+            backend=ended.backend,
             reason=decision.reason,
             detail=detail,
-            seconds=seconds,
+            seconds=ended.seconds,
             predictions=decision.predictions,
             where=caller(),
         )

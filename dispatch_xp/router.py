@@ -33,6 +33,7 @@ from dispatch_xp.execution import Phase, execute
 from dispatch_xp.finite import all_finite
 from dispatch_xp.functions.function import Function, Request, Results
 from dispatch_xp.levels import LEVELS
+from dispatch_xp.observer import Ended
 from dispatch_xp.reasons import Reason
 from dispatch_xp.residency import LEDGER, Holder, Resident
 from dispatch_xp.state import CURRENT, QUIET, State
@@ -94,8 +95,9 @@ class Outcome:
         if kind is None and call is not None and state.policy is not None:
             state.policy.observe(call, REFERENCE, seconds)
         if state.observer is not None:
+            said, got = self.note, self.result
             state.observer.add(
-                self.function, call, self.decision, REFERENCE, seconds, self.note, self.result
+                Ended(self.function, call, self.decision, REFERENCE, seconds, said, got)
             )
 
     def finish(self, result: Any) -> Any:
@@ -160,9 +162,8 @@ def consider(
                     np.copyto(request.out, finished)
                     finished = request.out
                 if state.observer is not None:
-                    state.observer.add(
-                        function.path, call, decision, backend.name, seconds, "", finished
-                    )
+                    path, name = function.path, backend.name
+                    state.observer.add(Ended(path, call, decision, name, seconds, "", finished))
                 outcome.done, outcome.result = True, finished
                 return outcome
             results = finished

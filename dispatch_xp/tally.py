@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from dispatch_xp.decision import REFERENCE, Decision
-from dispatch_xp.observer import Observer
+from dispatch_xp.decision import REFERENCE
+from dispatch_xp.observer import Ended, Observer
 from dispatch_xp.table import Table, seconds_text
 
 if TYPE_CHECKING:
-    from dispatch_xp.call import Call
     from dispatch_xp.verify import Comparison
 
 __all__ = ["Compared", "Share", "Tally", "Totals"]
@@ -178,17 +177,9 @@ class Tally(Observer):
         """Begin from nothing."""
         self.totals = Totals()
 
-    def add(
-        self,
-        function: str,
-        call: Call | None,
-        decision: Decision,
-        backend: str,
-        seconds: float,
-        note: str = "",
-        result: Any = None,
-    ) -> None:
+    def add(self, ended: Ended) -> None:
         """Add a call."""
+        decision, backend, seconds = ended.decision, ended.backend, ended.seconds
         reason = decision.reason.value
         with self._lock:
             share = self.totals.shares.get(backend)

@@ -8,17 +8,13 @@ from pathlib import Path
 
 import click
 
-from dispatch_xp.cli.run import settings_of
+from dispatch_xp.cli.settings_options import settings_options, variables_of
 
 __all__ = ["command"]
 
 
 @click.command()
-@click.option("--backend", help="auto, reference, or one backend's name.")
-@click.option("-l", "--level", type=click.IntRange(1, 10), help="1 (cautious) to 10 (eager).")
-@click.option("--policy", help="cost-model, threshold, random, reference, or a plug-in's name.")
-@click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="A configuration file.")  # fmt: skip
+@settings_options
 @click.option("--off", is_flag=True, help="Print what switches them off again.")
 def command(
     backend: str | None, level: int | None, policy: str | None, config: Path | None, off: bool
@@ -32,7 +28,7 @@ def command(
     if off:
         lines = removed(os.environ)
     else:
-        settings = settings_of(backend=backend, level=level, policy=policy, config=config)
+        settings = variables_of(backend=backend, level=level, policy=policy, config=config)
         found = variables(Plan(), settings, os.environ)
         lines = [f"export {name}={shlex.quote(value)}" for name, value in found.items()]
         click.echo('dispatch-xp: off again with eval "$(dispatch-xp env --off)"', err=True)

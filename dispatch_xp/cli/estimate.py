@@ -24,7 +24,7 @@ def command(trace: Path, profile: str | None, backends: str | None, as_json: boo
     from dispatch_xp import profiles
     from dispatch_xp.config import load
     from dispatch_xp.errors import ProfileError
-    from dispatch_xp.estimate import estimate, plain
+    from dispatch_xp.estimate import estimate
     from dispatch_xp.profile import default_path, read
     from dispatch_xp.trace.reader import read as read_trace
 
@@ -48,7 +48,7 @@ def command(trace: Path, profile: str | None, backends: str | None, as_json: boo
         )
     result = estimate(read_trace(trace), found, chosen)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(plain(result)), indent=1).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(result), indent=1).decode())
     else:
         click.echo(str(result))
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
-__all__ = ["ProgramCommand", "start"]
+from dispatch_xp.cli.paths import NewFile
+
+__all__ = ["ProgramCommand", "report_options", "start"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class ProgramCommand(click.Command):
@@ -41,20 +47,61 @@ class ProgramCommand(click.Command):
         return ["[OPTIONS]", "(SCRIPT | -m MODULE | -c CODE | -)", "[ARGS]..."]
 
 
-def start(program: Sequence[str], variables: Mapping[str, str]) -> None:
+_REPORT = (
+    click.option("--trace", type=NewFile(), help="Write every call to FILE, for `estimate`."),
+    click.option("--json", "report", type=NewFile(), help="Also write the report to FILE."),
+    click.option("-q", "--quiet", is_flag=True, help="Print no report."),
+)
+
+
+def report_options(function: Command) -> Command:
+    """Give a command the options that say what is told of the program, and where."""
+    for option in reversed(_REPORT):
+        function = option(function)
+    return function
+
+
+def start(
+    program: Sequence[str],
+    settings: Mapping[str, str],
+    *,
+    measure: bool = False,
+    trace: Path | None,
+    report: Path | None,
+    quiet: bool,
+) -> None:
     """Become a Python that runs a program; doesn't return.
 
     Parameters
     ----------
     program : sequence of str
         As after ``python``.
-    variables : mapping
-        Variables to set.
+    settings : mapping
+        ``DISPATCH_XP_*`` variables to set.
+    measure : bool
+        Whether everything stays on the reference.
+    trace, report : Path or None
+        Where every call, and the report, are written.
+    quiet : bool
+        Whether no report is printed.
     """
+    from dispatch_xp.programs.environment import Plan, new_spool, variables
+
     if not program:
         raise click.UsageError("there is no program: give a script, -m MODULE, -c CODE, or -")
+    if trace is not None:
+        trace.parent.mkdir(parents=True, exist_ok=True)
+        trace.write_bytes(b"")
+    plan = Plan(
+        measure=measure,
+        main=os.getpid(),
+        spool="" if quiet and report is None else new_spool(),
+        trace=str(trace.absolute()) if trace is not None else "",
+        report=str(report.absolute()) if report is not None else "",
+        summary=not quiet,
+    )
     command = [sys.executable, *program]
-    environ = {**os.environ, **variables}
+    environ = {**os.environ, **variables(plan, settings, os.environ)}
     if os.name == "nt":
         # a process can't become another program there
         import subprocess

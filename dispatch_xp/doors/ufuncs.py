@@ -20,6 +20,7 @@ from dispatch_xp.backends.interface import Backend
 from dispatch_xp.call import Call
 from dispatch_xp.decision import REFERENCE, Decision, stay
 from dispatch_xp.doors.loops import Loop, Reduction, exchanged
+from dispatch_xp.observer import Ended
 from dispatch_xp.reasons import Reason
 from dispatch_xp.router import decide, run
 from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
@@ -181,7 +182,8 @@ class UfuncDoor:
                 self._timed.loop = (state, loop.path, call, decision, note, perf_counter())
                 return None
             if state.observer is not None:
-                state.observer.add(loop.path, call, decision, REFERENCE, float("nan"), note)
+                ended = Ended(loop.path, call, decision, REFERENCE, float("nan"), note)
+                state.observer.add(ended)
             if decision.standing is not None and not state.exhaustive and self._only is state:
                 return decision.standing.hand_over()
             return False
@@ -190,18 +192,19 @@ class UfuncDoor:
 
     def _clock(self, slot: int) -> None:
         """Report the original loop that has ended in this thread."""
-        ended = perf_counter()
+        now = perf_counter()
         # the arrays are there until this returns, and nobody may keep them
         loop, self._timed.loop = self._timed.loop, None
         if loop is None:
             return
         state, path, call, decision, note, started = loop
+        seconds = now - started
         token = CURRENT.set(QUIET)
         try:
             if state.policy is not None:
-                state.policy.observe(call, REFERENCE, ended - started)
+                state.policy.observe(call, REFERENCE, seconds)
             if state.observer is not None:
-                state.observer.add(path, call, decision, REFERENCE, ended - started, note)
+                state.observer.add(Ended(path, call, decision, REFERENCE, seconds, note))
         finally:
             CURRENT.reset(token)
 
@@ -229,7 +232,7 @@ def _routed(
     if state.policy is not None:
         state.policy.observe(call, backend.name, seconds)
     if state.observer is not None:
-        state.observer.add(loop.path, call, decision, backend.name, seconds)
+        state.observer.add(Ended(loop.path, call, decision, backend.name, seconds))
     return None
 
 

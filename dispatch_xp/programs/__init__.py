@@ -4,3 +4,6 @@ A program is started by its own interpreter, as if nobody stood in between; vari
 import :mod:`sitecustomize` from the folder ``site``, which waits until the program imports NumPy.
 So children follow their parents, whichever way they are started.
 """
+
+VARIABLE = "DISPATCH_XP_RUN"
+"""The environment variable that says what a started program is to do; not a setting."""

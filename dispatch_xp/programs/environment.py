@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-__all__ = ["SITE", "VARIABLE", "Plan", "new_spool", "removed", "variables"]
+from dispatch_xp.errors import ConfigError
+from dispatch_xp.programs import VARIABLE
 
-VARIABLE = "DISPATCH_XP_RUN"
+__all__ = ["SITE", "Plan", "new_spool", "removed", "variables"]
+
 SITE = str(Path(__file__).parent / "site")
 
 # pools that spin while they wait take the cores from each other; it counts only if it is set before
@@ -60,13 +62,13 @@ class Plan:
 
         Raises
         ------
-        ValueError
+        ConfigError
             If the variable was not written by this version.
         """
         try:
             return cls(**json.loads(os.environ[VARIABLE]))
         except (TypeError, ValueError):
-            raise ValueError(f"{VARIABLE} is not set by this version of dispatch-xp") from None
+            raise ConfigError(f"{VARIABLE} is not set by this version of dispatch-xp") from None
 
     @property
     def is_main(self) -> bool:

@@ -48,7 +48,7 @@ class Session:
         with warnings.catch_warnings(record=True) as told:
             # the program's own filters may make errors of them
             warnings.simplefilter("always")
-            settings = load(**({"backend": "reference"} if plan.measure else {})).settings
+            settings = (load(backend="reference") if plan.measure else load()).settings
             state = state_of(settings)
         problems = [str(warning.message) for warning in told]
         problem = getattr(state.policy, "problem", "")

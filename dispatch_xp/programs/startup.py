@@ -9,6 +9,7 @@ from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from dispatch_xp.errors import ConfigError
 from dispatch_xp.imports import AfterImport
 from dispatch_xp.programs.environment import Plan
 
@@ -34,7 +35,7 @@ def watch() -> None:
     """Switch routing on when the program imports NumPy."""
     try:
         plan = Plan.current()
-    except ValueError as error:
+    except ConfigError as error:
         tell(str(error))
         return
     if plan.is_main:

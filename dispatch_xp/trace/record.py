@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from ast import literal_eval
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from dispatch_xp.call import Call
+from dispatch_xp.call import Call, stand_in
 from dispatch_xp.operations import OPERATIONS
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 __all__ = ["SCHEMA", "End", "Header", "Record", "literal"]
 
@@ -142,11 +139,6 @@ class End(msgspec.Struct, tag="end", omit_defaults=True):
     at: float
     calls: int = 0
     dropped: int = 0
-
-
-def stand_in(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return an array of a shape that has the memory of one element."""
-    return np.broadcast_to(np.zeros((), dtype=dtype), shape)
 
 
 def literal(options: Mapping[str, Any]) -> str:

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from dispatch_xp.observer import Observer
+from dispatch_xp.observer import Ended, Observer
 from dispatch_xp.profile import this_machine
 from dispatch_xp.recorder import caller
 from dispatch_xp.trace.record import SCHEMA, End, Header, Record, literal
 
 if TYPE_CHECKING:
     from dispatch_xp.call import Call
-    from dispatch_xp.decision import Decision
 
 __all__ = ["TraceWriter"]
 
@@ -90,17 +89,9 @@ class TraceWriter(Observer):
         self._lock = threading.Lock()
         self._begin()
 
-    def add(
-        self,
-        function: str,
-        call: Call | None,
-        decision: Decision,
-        backend: str,
-        seconds: float,
-        note: str = "",
-        result: Any = None,
-    ) -> None:
+    def add(self, ended: Ended) -> None:
         """Write a call."""
+        call, decision, seconds = ended.call, ended.decision, ended.seconds
         if self._problem or self._full:
             self._dropped += 1
             return
@@ -109,9 +100,9 @@ class TraceWriter(Observer):
             thread=threading.get_ident(),
             at=perf_counter() - self._began,
             seconds=None if seconds != seconds else seconds,
-            function=function,
+            function=ended.function,
             where=caller(),
-            backend=backend,
+            backend=ended.backend,
             reason=decision.reason.value,
         )
         if call is not None:
@@ -121,7 +112,7 @@ class TraceWriter(Observer):
             record.itemsizes = [a.dtype.itemsize for a in call.arrays]
             record.options = literal(call.options) if call.options else ""
             record.memory = [address(a) for a in call.arrays]
-            record.results = [address(x) for x in arrays_of(call, result)]
+            record.results = [address(x) for x in arrays_of(call, ended.result)]
             record.predicted = {name: p.total for name, p in decision.predictions.items()}
         with self._lock:
             self._append(record)

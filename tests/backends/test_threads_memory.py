@@ -32,7 +32,7 @@ def test_a_worker_keeps_no_array(last):
     backend = ThreadsBackend()
     backend._workers = 2
     with Keeping() as backend._pool:
-        x = np.ones(1000)
+        x = np.ones(10_000)  # a small call is not split over threads
         x[-1] = last
         gone = weakref.ref(x)
         call = Call(OPERATIONS["log"], x.dtype, (x.shape,), arrays=(x,))

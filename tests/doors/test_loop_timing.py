@@ -213,9 +213,10 @@ class Told(Observer):
         self.calls = []
         self.comparisons = []
 
-    def add(self, function, call, decision, backend, seconds, note="", result=None):
-        arrays = [a.tolist() for a in (*call.arrays, *call.destination)]
-        self.calls.append((function, backend, decision.reason, seconds, note, arrays))
+    def add(self, ended):
+        arrays = [a.tolist() for a in (*ended.call.arrays, *ended.call.destination)]
+        told = ended.function, ended.backend, ended.decision.reason, ended.seconds, ended.note
+        self.calls.append((*told, arrays))
 
     def compared(self, operation, comparison):
         self.comparisons.append((operation, comparison.matches))
@@ -303,8 +304,8 @@ def test_the_observer_sees_operands_and_output_and_the_policy_the_time(ticking):
 
 def test_nothing_is_routed_while_the_observer_is_told():
     class Summing(Told):
-        def add(self, function, call, *rest):
-            self.calls.append((function, float(np.sum(call.arrays[0]))))
+        def add(self, ended):
+            self.calls.append((ended.function, float(np.sum(ended.call.arrays[0]))))
 
     observer = Summing()
     with active(State(load().settings, None, (), observer)):

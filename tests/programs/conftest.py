@@ -21,7 +21,7 @@ print(float(solve(a, b).sum()), float(np.exp(a).sum()))
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    """Run a command line in an empty folder; returns what ``subprocess.run`` does."""
+    """Run a command line in an empty folder, and check its exit code unless that is None."""
     folder = tmp_path / "program"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -36,7 +36,7 @@ def start(tmp_path, monkeypatch):
             input=given,
             env={**os.environ, **variables},
         )
-        assert done.returncode == code, done.stdout + done.stderr
+        assert code is None or done.returncode == code, done.stdout + done.stderr
         return done
 
     return run

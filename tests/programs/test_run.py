@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 
 import pytest
 
@@ -47,9 +46,7 @@ def test_the_program_sees_what_it_sees_under_python(start, dispatch, script, for
 )
 def test_exit_codes_and_tracebacks_are_those_of_python(start, dispatch, script, text):
     path = script(text)
-    import subprocess
-
-    plain = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    plain = start(path, code=None)
     routed = dispatch("run", "-q", "--backend", "threads", path, code=plain.returncode)
     # a door is one more frame
     frames = [line for line in routed.stderr.splitlines() if "<dispatch_xp door" not in line]

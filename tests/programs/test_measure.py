@@ -1,0 +1,66 @@
+"""``dispatch-xp measure``: everything on the reference, and who could have taken it."""
+
+from __future__ import annotations
+
+import json
+
+PROGRAM = """
+import numpy as np, scipy.linalg, dispatch_xp
+from dispatch_xp.state import PROCESS
+
+a = np.random.default_rng(0).standard_normal((200, 200))
+with dispatch_xp.backend("threads"):
+    for _ in range(3):
+        q, r = scipy.linalg.qr(a)
+    e = np.exp(q)
+np.linalg.inv(np.zeros((0, 0)))
+"""
+
+
+def test_calls_are_grouped_by_what_they_are_and_where(dispatch, script, tmp_path):
+    path, report = script(PROGRAM), tmp_path / "report.json"
+    done = dispatch("measure", "--json", report, path)
+    assert "that a backend could take" in done.stderr
+    found = json.loads(report.read_bytes())
+    groups = {group["operation"]: group for group in found["groups"]}
+    qr, exp = groups["linalg.qr"], groups["exp"]
+    assert (qr["calls"], qr["size"], qr["dtype"]) == (3, 4, "float64")
+    assert qr["where"] == f"{path}:8"
+    # not installed here, and named all the same
+    assert "cupy" in qr["takers"]
+    assert "threads" in exp["takers"]
+    assert qr["seconds"] > 0
+    assert exp["seconds"] > 0
+    assert found["seconds_in_calls"] == sum(g["seconds"] for g in found["groups"])
+    assert 0 < found["share"] < 1
+    assert found["others"] == {"size zero": 1}
+
+
+def test_copies_that_residency_saves_are_counted_once_each(dispatch, script, tmp_path):
+    report = tmp_path / "report.json"
+    dispatch("measure", "-q", "--json", report, script(PROGRAM))
+    found = json.loads(report.read_bytes())
+    matrix = 200 * 200 * 8
+    # three times a, and q; six factors, and e
+    assert found["bytes_in"] == 4 * matrix
+    assert found["bytes_out"] == 7 * matrix
+    # a twice, then q without its way out and in; memory that is given away may come again
+    assert 4 * matrix <= found["kept"] <= found["bytes_in"] + found["bytes_out"]
+
+
+def test_nothing_is_routed_whatever_the_program_says(dispatch, script, tmp_path):
+    trace = tmp_path / "trace.jsonl.gz"
+    dispatch("measure", "-q", "--trace", trace, script(PROGRAM))
+    from dispatch_xp.trace.reader import read
+
+    assert {getattr(record, "backend", "reference") for record in read(trace)} == {"reference"}
+
+
+def test_children_are_measured_too(dispatch, tmp_path):
+    report = tmp_path / "report.json"
+    child = "import numpy as np; np.linalg.inv(np.eye(50))"
+    code = f"import subprocess, sys, numpy; subprocess.run([sys.executable, '-c', {child!r}])"
+    dispatch("measure", "-q", "--json", report, "-c", code)
+    found = json.loads(report.read_bytes())
+    assert found["processes"] == 2
+    assert [group["operation"] for group in found["groups"]] == ["linalg.inv"]
