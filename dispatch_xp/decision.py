@@ -54,29 +54,44 @@ class Standing:
         How many of them are left. Threads may lose each other's counts.
     """
 
-    __slots__ = ("_granted", "calls", "left")
+    __slots__ = ("_granted", "_handed_over", "calls", "left")
 
     def __init__(self, calls: int) -> None:
         self.calls = calls
         self.left = self._granted = 0
+        self._handed_over = False
 
     def begin(self) -> None:
         """Let calls through from now on."""
         self.left = self._granted = self.calls
+        self._handed_over = False
 
     def hand_over(self) -> int:
         """Leave the counting to somebody else; return how many calls may go through."""
         self.left, self._granted = 0, self.calls
+        self._handed_over = True
         return self.calls
 
     def end(self) -> int:
-        """Let no more through; return how many went."""
+        """Let no more through; return how many went that were not counted yet."""
         gone = self._granted - self.left
         self.left = self._granted = 0
         return gone
 
+    def count(self) -> int:
+        """Return how many went that were not counted yet, and let the rest through.
+
+        What was handed over is not known before it is used up, and counted at the end.
+        """
+        if self._handed_over:
+            return 0
+        gone = self._granted - self.left
+        self._granted = self.left
+        return gone
+
     def withdraw(self) -> None:
         """Never let a call through again."""
+        self._granted -= self.left
         self.calls = self.left = 0
 
 

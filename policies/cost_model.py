@@ -39,6 +39,8 @@ _NEEDED = 3
 _LARGEST_CORRECTION = 8.0
 _NOTICEABLE = 0.1
 _CACHED = 4096
+# decisions to wait whose calls are counted while others are made
+_WAITING = 32
 # the share of what calls would save without a correction that is spent on trying whether it holds
 _PROBING = 0.01
 # a change of pools that did not repay itself is twice as dear the next time, up to so many times
@@ -141,6 +143,8 @@ class CostModelPolicy(Policy):
         self._weighed: dict[_Key, dict[object, _Weighed]] = {}
         self._stand_ins: dict[_Key, Mapping[str, Curve]] = {}
         self._missed: dict[str, float] = {}
+        # what each call misses that passes while a decision to wait for a start stands, by backend
+        self._waiting: dict[Standing, tuple[tuple[str, float], ...]] = {}
         self._probed: set[tuple[_Key, str]] = set()
         self._learned: set[tuple[_Key, str]] = set()
         self._last = REFERENCE
@@ -294,14 +298,32 @@ class CostModelPolicy(Policy):
             waiting.append((option, startup, price))
         predictions = weighed.stay.predictions
         meanwhile = predictions[REFERENCE].total if ready is None else ready.total
-        calls = 1 + (weighed.standing.end() if call.arrays else 0)
+        calls = 1
+        if call.arrays:
+            calls += weighed.standing.end()
+            self._count_waiting(weighed.standing)
         for option, _, price in waiting:
             saving = calls * (meanwhile - option.total)
             if self._repaid(option.backend.name, saving, price, call):
                 return option.decision
         if ready is not None:
             return ready.decision
+        savings = tuple((o.backend.name, meanwhile - o.total) for o, start, _ in waiting if start)
+        if savings and call.arrays:
+            with self._lock:
+                self._waiting[weighed.standing] = savings
         return self._waits(weighed, *waiting[0])
+
+    def _count_waiting(self, asked: Standing) -> None:
+        """Count the savings that were missed by calls like others, which nobody may make again."""
+        with self._lock:
+            self._waiting.pop(asked, None)
+            for standing, savings in self._waiting.items():
+                if gone := standing.count():
+                    for name, saving in savings:
+                        self._missed[name] = self._missed.get(name, 0.0) + gone * max(saving, 0.0)
+            if len(self._waiting) >= _WAITING:
+                del self._waiting[next(iter(self._waiting))]
 
     def _repaid(self, name: str, saving: float, price: float, call: Call) -> bool:
         """Count savings that are missed without a backend, and say whether that is its price."""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dispatch_xp.call import Call
 from dispatch_xp.config import Settings
 from dispatch_xp.curve import Point
+from dispatch_xp.decision import Standing
 from dispatch_xp.levels import LEVELS
 from dispatch_xp.operations import OPERATIONS
 from dispatch_xp.policies.cost_model import CostModelPolicy
@@ -391,6 +392,41 @@ def test_calls_that_stood_count_as_missed(exp, fake, profile_of):
     price = LEVELS[10].startup_factor * 20 * SAVING
     assert first.reason is Reason.NOT_STARTED
     assert asked < price / per_call / 5
+
+
+def test_calls_that_stood_count_though_nobody_asks_again(exp, fake, profile_of):
+    figures = {"late": BackendProfile("", 20 * SAVING, 0.0)}
+    policy = policy_of(profile_of(reference=1e-5, late=1e-6, backends=figures), level=10)
+    late = fake("late", started=False)
+    price, missed = LEVELS[10].startup_factor * 20 * SAVING, 0.0
+    for n in range(100, 4000):
+        decision = policy.choose(exp(n), [late])
+        missed += 9e-6 * n
+        if decision.backend == "late":
+            break
+        decision.standing.begin()
+        # two of them go through
+        decision.standing.left -= 2
+        missed += 2 * 9e-6 * n
+        assert missed <= price + 3 * 9e-6 * n
+    assert decision.backend == "late"
+
+
+def test_what_passed_is_counted_once():
+    standing = Standing(10)
+    standing.begin()
+    standing.left -= 3
+    assert (standing.count(), standing.count()) == (3, 0)
+    standing.left -= 2
+    assert (standing.end(), standing.end()) == (2, 0)
+    standing.begin()
+    standing.left -= 4
+    standing.withdraw()
+    assert (standing.count(), standing.left) == (4, 0)
+    # somebody else's count is known when it is used up
+    standing = Standing(10)
+    standing.hand_over()
+    assert (standing.count(), standing.end()) == (0, 10)
 
 
 # --- observations
