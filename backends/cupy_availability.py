@@ -11,7 +11,6 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from dispatch_xp.backends.interface import Availability
 from dispatch_xp.errors import BackendUnavailable
+from dispatch_xp.installed import versions
 
 __all__ = ["Libraries", "load", "look"]
 
@@ -53,16 +53,6 @@ class Libraries:
     cusolver: Any
 
 
-def _installed() -> dict[str, str]:
-    found = {}
-    for name in DISTRIBUTIONS:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
 @cache
 def _driver() -> bool:
     """Say whether the NVIDIA driver's library can be loaded; this starts no device."""
@@ -88,7 +78,7 @@ def look() -> Availability:
     """Say whether CuPy is worth starting, without importing it."""
     if find_spec("cupy") is None:
         return Availability(False, f"CuPy is not installed: {INSTALL}")
-    distributions = _installed()
+    distributions = versions(DISTRIBUTIONS)
     described = _described(distributions)
     if len(distributions) > 1:
         several = ", ".join(f"{name} {number}" for name, number in distributions.items())
@@ -142,7 +132,7 @@ def _import(described: str) -> Libraries:
         line = message.splitlines()[-1]
         raise BackendUnavailable(
             f"{described} cannot be imported ({line}); the CUDA libraries it needs come with "
-            f"{_install_line(_installed())}"
+            f"{_install_line(versions(DISTRIBUTIONS))}"
         ) from error
 
 
@@ -165,7 +155,7 @@ def _prove(libraries: Libraries, device: int, described: str) -> None:
     except Exception as error:
         raise BackendUnavailable(
             f"{described} cannot compute on the device ({error!r}); missing CUDA libraries and "
-            f"headers come with {_install_line(_installed())}"
+            f"headers come with {_install_line(versions(DISTRIBUTIONS))}"
         ) from error
     if not np.isclose(total, 32.0):
         raise BackendUnavailable(f"{described} computes wrongly on the device: {total} for 32")

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from threading import RLock
 from typing import Any, ClassVar
@@ -22,6 +21,7 @@ from dispatch_xp.backends.array_api import KERNELS, ArrayAPIBackend, Kernel
 from dispatch_xp.backends.interface import Availability, Memory
 from dispatch_xp.call import Call
 from dispatch_xp.errors import BackendUnavailable
+from dispatch_xp.installed import versions
 
 __all__ = ["DpnpBackend"]
 
@@ -51,7 +51,8 @@ class DpnpBackend(ArrayAPIBackend):
         """Look for dpnp without importing it."""
         if importlib.util.find_spec("dpnp") is None:
             return Availability(False, "dpnp is not installed: pip install 'dispatch-xp[dpnp]'")
-        return Availability(True, "", f"dpnp {version('dpnp')} on a SYCL device")
+        installed = versions(["dpnp"]).get("dpnp", "of unknown version")
+        return Availability(True, "", f"dpnp {installed} on a SYCL device")
 
     def start(self) -> None:
         """Import dpnp and prove that its default device works.

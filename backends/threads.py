@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,9 @@ from dispatch_xp.operations import OPERATIONS, elementwise
 from dispatch_xp.operations.contraction import einsum_sizes
 from dispatch_xp.operations.statistical import reduced
 from dispatch_xp.reasons import Reason
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["ThreadsBackend"]
 
@@ -132,6 +134,8 @@ class ThreadsBackend(Backend):
 
     def start(self) -> None:
         """Start the worker threads."""
+        from concurrent.futures import ThreadPoolExecutor
+
         if self._pool is None:
             # the calling thread works too
             self._pool = ThreadPoolExecutor(self._workers - 1, thread_name_prefix="dispatch_xp")
@@ -209,7 +213,8 @@ class ThreadsBackend(Backend):
             _quietly(part, slices[0])
         finally:
             # a part still running holds the caller's memory: always wait for all of them
-            wait(running)
+            for share in running:
+                share.exception()
             errors = [share.take_error() for share in shares]
         error = next((e for e in errors if e is not None), None)
         try:

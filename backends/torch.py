@@ -6,7 +6,6 @@ import importlib.util
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.metadata import version
 from threading import RLock
 from typing import Any, ClassVar
 
@@ -18,6 +17,7 @@ from dispatch_xp.backends.interface import Availability, Memory
 from dispatch_xp.backends.torch_kernels import ELEMENTWISE, TORCH_KERNELS
 from dispatch_xp.call import Call
 from dispatch_xp.errors import BackendUnavailable, Unsupported
+from dispatch_xp.installed import versions
 from dispatch_xp.operations import elementwise
 from dispatch_xp.reasons import Reason
 
@@ -50,7 +50,7 @@ class TorchBackend(ArrayAPIBackend):
         """Look for PyTorch without importing it."""
         if importlib.util.find_spec("torch") is None:
             return Availability(False, "PyTorch is not installed: pip install 'dispatch-xp[torch]'")
-        installed = version("torch")
+        installed = versions(["torch"]).get("torch", "of unknown version")
         problem = self._device_problem(installed)
         return Availability(not problem, problem, f"PyTorch {installed} on {self.device}")
 

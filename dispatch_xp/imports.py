@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
@@ -13,7 +12,7 @@ from types import ModuleType
 __all__ = ["AfterImport"]
 
 
-class AfterImport(MetaPathFinder):
+class AfterImport:
     """Calls `action` with a module: now if it is there, else when it has been imported.
 
     The module keeps its own loader; an exception of `action` is the import's.

@@ -24,7 +24,7 @@ DOUBLE = np.dtype(np.float64)
 
 
 def installed(**distributions: str) -> Any:
-    return lambda: {name.replace("_", "-"): number for name, number in distributions.items()}
+    return lambda names: {name.replace("_", "-"): number for name, number in distributions.items()}
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 def found(monkeypatch: pytest.MonkeyPatch) -> None:
     """CuPy is installed, and so is a driver."""
     monkeypatch.setattr(cupy_availability, "find_spec", lambda name: object())
-    monkeypatch.setattr(cupy_availability, "_installed", installed(cupy_cuda12x="14.2.0"))
+    monkeypatch.setattr(cupy_availability, "versions", installed(cupy_cuda12x="14.2.0"))
     monkeypatch.setattr(cupy_availability, "_driver", lambda: True)
 
 
@@ -62,7 +62,7 @@ def test_no_driver() -> None:
 @pytest.mark.usefixtures("found")
 def test_several_distributions(monkeypatch: pytest.MonkeyPatch) -> None:
     both = installed(cupy_cuda12x="14.2.0", cupy_cuda13x="14.2.0")
-    monkeypatch.setattr(cupy_availability, "_installed", both)
+    monkeypatch.setattr(cupy_availability, "versions", both)
     availability = CupyBackend().probe()
     assert not availability.available
     assert "cupy-cuda12x 14.2.0, cupy-cuda13x 14.2.0" in availability.reason
@@ -103,7 +103,7 @@ def test_start_where_every_allocation_fails() -> None:
     """The library of the driver is there, and the device is not."""
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     pytest.importorskip(
-        "cupyx.scipy.linalg", reason="the CUDA libraries are missing", exc_type=ImportError
+        "cupyx.cusolver", reason="the CUDA libraries are missing", exc_type=ImportError
     )
     if cupy.is_available():
         pytest.skip("there is a device")
