@@ -400,8 +400,8 @@ hash_of(const slot_t *slot, int reduction, const npy_intp *dims)
     return hash;
 }
 
-/* A loop that is large enough for one of the limits: offered, unless an earlier answer still holds: whether it is done, and the
- * original need not run any more. */
+/* A loop that is large enough for one of the limits: offered, unless an earlier answer still holds.
+ * Returns whether it is done, and the original need not run any more. */
 #if !defined(_MSC_VER)
 __attribute__((noinline))
 #endif

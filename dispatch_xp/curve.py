@@ -47,21 +47,34 @@ class Curve:
     def __init__(self, points: Iterable[Point]) -> None:
         fastest: dict[float, Point] = {}
         for point in points:
-            positive = point.work > 0 and point.seconds > 0
-            if not (positive and 0 < point.work / point.seconds < math.inf):
+            work = point.work
+            positive = work > 0 and point.seconds > 0
+            if not (positive and 0 < work / point.seconds < math.inf):
                 raise ValueError(f"not a measurement: {point}")
-            work = math.log(point.work)
             known = fastest.get(work)
             if known is None or point.seconds < known.seconds:
                 fastest[work] = point
         if not fastest:
             raise ValueError("a curve needs at least one point")
-        self._works = sorted(fastest)
-        self.points = tuple(fastest[work] for work in self._works)
-        self._rates = [math.log(p.work / p.seconds) for p in self.points]
+        self.points = tuple(fastest[work] for work in sorted(fastest))
+        # a profile has a thousand curves, of which a program needs a few
+        self._works: list[float] = []
+        self._rates: list[float] = []
+
+    def _take_logarithms(self) -> None:
+        rates: dict[float, float] = {}
+        for point in self.points:
+            # of neighbouring floats the logarithms may be the same
+            work, rate = math.log(point.work), math.log(point.work / point.seconds)
+            rates[work] = max(rate, rates.get(work, rate))
+        # another thread may do the same: what it looks at last is set last
+        self._rates = list(rates.values())
+        self._works = list(rates)
 
     def rate(self, work: float) -> float:
         """Return the rate at a work, in units of work per second."""
+        if not self._works:
+            self._take_logarithms()
         works, rates = self._works, self._rates
         x = math.log(max(work, 1e-300))
         i = bisect_right(works, x)

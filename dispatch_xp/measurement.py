@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from dispatch_xp.observer import Ended, Observer
-from dispatch_xp.recorder import caller
+from dispatch_xp.recorder import site
 from dispatch_xp.table import Table, seconds_text
 from dispatch_xp.trace.writer import address, arrays_of
 
@@ -69,6 +70,8 @@ class Measured(msgspec.Struct):
         such calls before, if nothing has changed them since.
     processes : int
         How many processes are in it.
+    measuring : float
+        How many seconds measuring took in the process that reports, which are not the program's.
     """
 
     groups: list[Group] = []
@@ -78,6 +81,7 @@ class Measured(msgspec.Struct):
     bytes_out: int = 0
     kept: int = 0
     processes: int = 1
+    measuring: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -129,8 +133,14 @@ class Measured(msgspec.Struct):
         header = ("operation", "dtype", "elements", "calls", "time", "could run on", "called at")
         return Table(header, tuple(lines))
 
+    def _own(self, seconds: float) -> float:
+        """Return how long a run would have taken that was not measured."""
+        # of threads, several may measure at a time
+        return max(seconds - self.measuring, min(seconds, self.seconds))
+
     def text(self, seconds: float) -> str:
         """Return the report on a run of so many seconds."""
+        seconds = self._own(seconds)
         share = self.seconds / seconds if seconds else 0.0
         several = f", in {self.processes} processes" if self.processes > 1 else ""
         inside = f"{seconds_text(self.seconds)} ({share:.0%}) inside {self.calls} calls"
@@ -153,6 +163,7 @@ class Measured(msgspec.Struct):
 
     def json(self, seconds: float) -> bytes:
         """Return everything as JSON."""
+        seconds = self._own(seconds)
         whole = {
             "seconds": seconds,
             "seconds_in_calls": self.seconds,
@@ -168,6 +179,14 @@ def _megabytes(count: int) -> str:
 
 def _key(group: Group) -> tuple[Any, ...]:
     return (group.operation, group.dtype, group.size, group.where, *group.takers)
+
+
+class _Known(NamedTuple):
+    """What calls from one line have in common that a backend can't tell apart."""
+
+    group: Group
+    bytes_in: int
+    bytes_out: int
 
 
 class Measurement(Observer):
@@ -186,7 +205,6 @@ class Measurement(Observer):
         from dispatch_xp import backends
 
         self._backends: list[Backend] = [backends.get(name) for name in backends.names()]
-        self._takers: dict[tuple[Any, ...], list[str]] = {}
         self._lock = threading.Lock()
         self.reset()
 
@@ -194,44 +212,63 @@ class Measurement(Observer):
         """Begin from nothing."""
         self.totals = Measured()
         self._groups: dict[tuple[Any, ...], Group] = {}
+        self._known: dict[tuple[Any, ...], _Known | None] = {}
         # by address: the bytes there, and whether a call has written them
         self._seen: dict[int, tuple[int, bool]] = {}
 
     def add(self, ended: Ended) -> None:
         """Add a call."""
+        began = perf_counter()
+        try:
+            self._add(ended)
+        finally:
+            self.totals.measuring += ended.deciding + perf_counter() - began
+
+    def _add(self, ended: Ended) -> None:
         call = ended.call
         spent = 0.0 if math.isnan(ended.seconds) else ended.seconds
-        takers = self._who(call) if call is not None else []
-        where = caller()
+        where = site()
         with self._lock:
-            if call is None or not takers:
+            known = self._find(call, where) if call is not None else None
+            if call is None or known is None:
                 reason = (
                     ended.decision.reason.value if call is None else "no backend takes this call"
                 )
                 self.totals.others[reason] = self.totals.others.get(reason, 0) + 1
                 self.totals.others_seconds += spent
                 return
-            largest = max((math.prod(shape) for shape in call.shapes), default=0)
-            size = math.floor(math.log10(largest)) if largest else 0
-            group = Group(call.operation.name, call.dtype.name, size, where, takers)
-            known = self._groups.setdefault(_key(group), group)
-            if known is group:
-                self.totals.groups.append(group)
-            known.calls += 1
-            known.seconds += spent
+            known.group.calls += 1
+            known.group.seconds += spent
+            self.totals.bytes_in += known.bytes_in
+            self.totals.bytes_out += known.bytes_out
             self._copies(call, ended.result)
 
-    def _who(self, call: Call) -> list[str]:
-        signature = (*call.signature, len(call.arrays))
+    def _find(self, call: Call, where: tuple[str, int]) -> _Known | None:
+        """Return what is known of calls like this one; None if no backend takes them."""
+        key = (*call.signature, *[a.dtype for a in call.arrays], where)
         try:
-            takers = self._takers.get(signature)
+            return self._known[key]
+        except KeyError:
+            pass
         except TypeError:  # an option that can't be a key
-            return self._ask(call)
-        if takers is None:
-            if len(self._takers) >= _REMEMBERED:
-                self._takers.clear()
-            takers = self._takers[signature] = self._ask(call)
-        return takers
+            return self._look(call, where)
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        known = self._known[key] = self._look(call, where)
+        return known
+
+    def _look(self, call: Call, where: tuple[str, int]) -> _Known | None:
+        takers = self._ask(call)
+        if not takers:
+            return None
+        largest = max((math.prod(shape) for shape in call.shapes), default=0)
+        size = math.floor(math.log10(largest)) if largest else 0
+        name, line = where
+        group = Group(call.operation.name, call.dtype.name, size, f"{name}:{line}", takers)
+        known = self._groups.setdefault(_key(group), group)
+        if known is group:
+            self.totals.groups.append(group)
+        return _Known(known, call.workload.bytes_in, call.workload.bytes_out)
 
     def _ask(self, call: Call) -> list[str]:
         name = call.operation.name
@@ -241,8 +278,6 @@ class Measurement(Observer):
         totals, seen = self.totals, self._seen
         if len(seen) > _REMEMBERED:
             seen.clear()
-        totals.bytes_in += call.workload.bytes_in
-        totals.bytes_out += call.workload.bytes_out
         for array in call.arrays:
             place, nbytes = address(array), array.nbytes
             before, written = seen.get(place, (0, False))

@@ -32,6 +32,8 @@ class Ended(NamedTuple):
         What else a reader should know.
     result : object
         What the caller got.
+    deciding : float
+        The seconds that went by before it began.
     """
 
     function: str
@@ -41,6 +43,7 @@ class Ended(NamedTuple):
     seconds: float
     note: str = ""
     result: Any = None
+    deciding: float = 0.0
 
 
 class Observer(ABC):

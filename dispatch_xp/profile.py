@@ -6,6 +6,7 @@ import contextlib
 import os
 import platform
 import sys
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,12 @@ class Profile(msgspec.Struct, dict=True):
             for layout, dtypes in layouts.items()
             for dtype, measured in dtypes.items()
         }
+
+    def curves_of(self, operation: str) -> Iterator[dict[str, Curve]]:
+        """Yield the curves of an operation, by backend, for each layout and dtype."""
+        for layout, dtypes in self.points.get(operation, {}).items():
+            for dtype in dtypes:
+                yield self.curves[operation, layout, dtype]
 
 
 def _cpu() -> str:

@@ -6,8 +6,9 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from os.path import dirname
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,9 +21,7 @@ from dispatch_xp.table import Table, seconds_text
 if TYPE_CHECKING:
     from dispatch_xp.verify import Comparison
 
-__all__ = ["Record", "Recorder", "caller"]
-
-_INSIDE = (dirname(__file__), dirname(np.__file__))
+__all__ = ["Record", "Recorder", "caller", "site"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +66,28 @@ class Record:
 
 def caller() -> str:
     """Return file and line of the call that is being made, outside of NumPy and SciPy."""
-    frame = sys._getframe(2)
-    scipy = sys.modules.get("scipy")
-    inside = _INSIDE if scipy is None else (*_INSIDE, dirname(str(scipy.__file__)))
+    name, line = site()
+    return f"{name}:{line}" if name else ""
+
+
+def site() -> tuple[str, int]:
+    """Return what `caller` returns, in two parts: nothing has to be formatted."""
+    frame: FrameType | None = sys._getframe(2)
+    inside = _inside("scipy" in sys.modules)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(inside) and not name.startswith("<dispatch_xp"):
-            return f"{name}:{frame.f_lineno}"
-        if frame.f_back is None:
-            break
+        if not name.startswith(inside):
+            return name, frame.f_lineno
         frame = frame.f_back
-    return ""
+    return "", 0
+
+
+@cache
+def _inside(scipy: bool) -> tuple[str, ...]:
+    """Return how the names of the files begin that are not the program's."""
+    # what a module calls as it is imported is the importing line's
+    folders = (dirname(__file__), dirname(np.__file__), "<dispatch_xp", "<frozen importlib")
+    return (*folders, dirname(str(sys.modules["scipy"].__file__))) if scipy else folders
 
 
 class Recorder(Observer):

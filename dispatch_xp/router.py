@@ -46,6 +46,7 @@ class Outcome:
     """What the router made of a call: a result, or the decision to call the reference."""
 
     __slots__ = (
+        "_began",
         "_routed",
         "_started",
         "_state",
@@ -65,6 +66,8 @@ class Outcome:
         call: Call | None,
         decision: Decision,
         note: str = "",
+        *,
+        began: float,
     ) -> None:
         self._state = state
         self.function = function
@@ -75,7 +78,7 @@ class Outcome:
         self.result: Any = None
         self._routed: Any = None
         self._token: Token[Any] | None = None
-        self._started = 0.0
+        self._began = self._started = began
 
     def __enter__(self) -> Outcome:
         self._token = CURRENT.set(QUIET)
@@ -95,9 +98,9 @@ class Outcome:
         if kind is None and call is not None and state.policy is not None:
             state.policy.observe(call, REFERENCE, seconds)
         if state.observer is not None:
-            said, got = self.note, self.result
+            said, got, before = self.note, self.result, self._started - self._began
             state.observer.add(
-                Ended(self.function, call, self.decision, REFERENCE, seconds, said, got)
+                Ended(self.function, call, self.decision, REFERENCE, seconds, said, got, before)
             )
 
     def finish(self, result: Any) -> Any:
@@ -139,18 +142,18 @@ def consider(
     try:
         request = _bind(function, args, kwargs)
         if isinstance(request, Decision):
-            return Outcome(state, function.path, None, request)
+            return Outcome(state, function.path, None, request, began=started)
         call = request.call
         if state.settings.precision == "native" and request.native not in (None, call.dtype):
             call = replace(call, dtype=request.native)
         decision, backend = decide(state, call)
         if backend is None:
-            return Outcome(state, function.path, call, decision)
+            return Outcome(state, function.path, call, decision, began=started)
         results = run(state, backend, call, function.path)
         if not isinstance(results, Decision):
             finished = _finish(state, backend, request, results, function.path)
             if not isinstance(finished, Decision):
-                outcome = Outcome(state, function.path, call, decision)
+                outcome = Outcome(state, function.path, call, decision, began=started)
                 seconds = perf_counter() - started
                 if state.policy is not None:
                     state.policy.observe(call, backend.name, seconds)
@@ -169,7 +172,7 @@ def consider(
             results = finished
         note = f"{backend.name} tried first"
         failed = replace(decision, backend=REFERENCE, reason=results.reason, detail=results.detail)
-        return Outcome(state, function.path, call, failed, note)
+        return Outcome(state, function.path, call, failed, note, began=started)
     finally:
         CURRENT.reset(token)
 

@@ -449,11 +449,9 @@ class CostModelPolicy(Policy):
             return math.inf
         smallest = math.inf
         names = [backend.name for backend in backends]
-        for (name, _, _), curves in self.profile.curves.items():
-            if name != operation.name or REFERENCE not in curves:
-                continue
+        for curves in self.profile.curves_of(operation.name):
             for backend in names:
-                if backend in curves:
+                if backend in curves and REFERENCE in curves:
                     found = self._crossing(curves[REFERENCE], curves[backend], backend)
                     smallest = min(smallest, found)
         return smallest / 2

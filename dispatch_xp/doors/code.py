@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -81,9 +82,7 @@ def stub_code(like: CodeType, handle: Handler, reference: Callable[..., Any]) ->
     for local in ("active", "handle", "reference", "outcome"):
         if local in (*like.co_varnames, *like.co_freevars):
             raise ValueError(f"a parameter is called {local!r}")
-    namespace: dict[str, Any] = {}
-    exec(compile(source, _FILE, "exec"), namespace)
-    code: CodeType = namespace["enclosing"](*like.co_freevars).__code__
+    code = _compiled(source, like.co_freevars)
     objects = {("@active", "@handle", "@reference"): (ACTIVE, handle, reference)}
     constants = tuple(
         objects.get(value, value) if isinstance(value, tuple) else value for value in code.co_consts
@@ -95,6 +94,15 @@ def stub_code(like: CodeType, handle: Handler, reference: Callable[..., Any]) ->
         co_name=like.co_name,
         co_qualname=like.co_qualname,
     )
+
+
+@cache
+def _compiled(source: str, variables: tuple[str, ...]) -> CodeType:
+    # many functions have the same parameters
+    namespace: dict[str, Any] = {}
+    exec(compile(source, _FILE, "exec"), namespace)
+    code: CodeType = namespace["enclosing"](*variables).__code__
+    return code
 
 
 def copy_of(function: FunctionType) -> FunctionType:

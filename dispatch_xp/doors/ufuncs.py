@@ -43,7 +43,7 @@ _ROW = 1024.0
 class _Timed(threading.local):
     """What the loop that this thread is in will be reported as; one at a time, they don't nest."""
 
-    loop: tuple[State, str, Call, Decision, str, float] | None = None
+    loop: tuple[State, str, Call, Decision, str, float, float] | None = None
 
 
 class UfuncDoor:
@@ -167,6 +167,7 @@ class UfuncDoor:
         if loop is None or max(a.size for a in arrays) < self._limit(state, loop):
             return False
         token = CURRENT.set(QUIET)
+        began = perf_counter() if state.exhaustive else 0.0
         try:
             call = loop.call(arrays)
             if call is None:
@@ -179,7 +180,9 @@ class UfuncDoor:
                     return True
                 decision, note = tried
             if state.exhaustive or (note and state.observer is not None):
-                self._timed.loop = (state, loop.path, call, decision, note, perf_counter())
+                now = perf_counter()
+                before = now - began if state.exhaustive else 0.0
+                self._timed.loop = (state, loop.path, call, decision, note, now, before)
                 return None
             if state.observer is not None:
                 ended = Ended(loop.path, call, decision, REFERENCE, float("nan"), note)
@@ -197,14 +200,15 @@ class UfuncDoor:
         loop, self._timed.loop = self._timed.loop, None
         if loop is None:
             return
-        state, path, call, decision, note, started = loop
+        state, path, call, decision, note, started, before = loop
         seconds = now - started
         token = CURRENT.set(QUIET)
         try:
             if state.policy is not None:
                 state.policy.observe(call, REFERENCE, seconds)
             if state.observer is not None:
-                state.observer.add(Ended(path, call, decision, REFERENCE, seconds, note))
+                ended = Ended(path, call, decision, REFERENCE, seconds, note, None, before)
+                state.observer.add(ended)
         finally:
             CURRENT.reset(token)
 

