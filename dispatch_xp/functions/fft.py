@@ -189,6 +189,16 @@ def _overwritten(x: Any, overwrite_x: Any) -> None:
         raise Unsupported(Reason.ARGUMENT, "overwrite_x of an array that is not in C order")
 
 
+def _in_place(bound: Request, x: Any, overwrite_x: Any) -> Request:
+    """Return a request whose result goes where SciPy leaves it: into an argument that it fits."""
+    if not overwrite_x:
+        return bound
+    call = bound.call
+    (shape,) = call.operation.outputs(call.shapes, call.options)
+    fits = x.shape == shape and x.dtype == call.operation.out_dtype(call.dtype)
+    return replace(bound, out=x) if fits and x.flags.writeable else bound
+
+
 def _in_c(a: npt.NDArray[Any]) -> Order:
     return "C"
 
@@ -208,7 +218,7 @@ def _scipy_line(name: str) -> Bind:
     ) -> Request:
         only_default(workers=(workers, None), plan=(plan, None))
         _overwritten(x, overwrite_x)
-        return bind_line(x, n, axis, norm)
+        return _in_place(bind_line(x, n, axis, norm), x, overwrite_x)
 
     return bind
 
@@ -228,7 +238,7 @@ def _scipy_grid(name: str, default: tuple[int, ...] | None) -> Bind:
     ) -> Request:
         only_default(workers=(workers, None), plan=(plan, None))
         _overwritten(x, overwrite_x)
-        return bind_grid(x, s, axes, norm)
+        return _in_place(bind_grid(x, s, axes, norm), x, overwrite_x)
 
     return bind
 
@@ -275,7 +285,8 @@ def _trigonometric_line(name: str) -> Bind:
         options = {"type": _type(type), "n": _length(n), "axis": axis, "norm": _norm(norm)}
         _overwritten(a, overwrite_x)
         options = _long_enough(name, a, options)
-        return request(f"fft.{name}", (a,), compute, lambda r: deliver(r[0], compute), options)
+        bound = request(f"fft.{name}", (a,), compute, lambda r: deliver(r[0], compute), options)
+        return _in_place(bound, a, overwrite_x and a is x)
 
     return bind
 
@@ -297,7 +308,8 @@ def _trigonometric_grid(name: str) -> Bind:
         options = {"type": _type(type), **_grid_options(a, s, axes, norm)}
         _overwritten(a, overwrite_x)
         options = _long_enough(name, a, options)
-        return request(f"fft.{name}", (a,), compute, lambda r: deliver(r[0], compute), options)
+        bound = request(f"fft.{name}", (a,), compute, lambda r: deliver(r[0], compute), options)
+        return _in_place(bound, a, overwrite_x and a is x)
 
     return bind
 

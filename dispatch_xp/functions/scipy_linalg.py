@@ -2,7 +2,8 @@
 
 Each function here takes what its namesake takes. SciPy computes in the precision of its input, and
 hands out what LAPACK made: factors in Fortran order. Stacks of matrices stay on the reference.
-``overwrite_*`` means that SciPy may overwrite; a backend never does.
+``overwrite_*`` means that SciPy may overwrite, and programs rely on where: a result that it would
+leave in an argument's memory is there in the end. A backend overwrites nothing else.
 """
 
 from __future__ import annotations
@@ -77,6 +78,32 @@ def _right_hand_side(n: int, b: Any) -> Array:
     return array
 
 
+def _place(argument: Any, array: Array, overwrite: Any, dtype: np.dtype[Any]) -> Array | None:
+    """Return the memory of an argument that LAPACK would leave its result in, if it would.
+
+    Parameters
+    ----------
+    argument : object
+        What the user gave.
+    array : ndarray
+        The same as an array.
+    overwrite : bool
+        Whether it may be overwritten.
+    dtype : numpy.dtype
+        What is computed in. Everything else, and another order than Fortran's, is copied first.
+    """
+    flags = array.flags
+    if overwrite and array is argument and array.dtype == dtype and flags.f_contiguous:
+        return array if flags.writeable else None
+    return None
+
+
+def _not_in_place(argument: Any, array: Array, overwrite: Any, dtype: np.dtype[Any]) -> None:
+    """Leave to the reference what would leave one of its results in the argument's memory."""
+    if _place(argument, array, overwrite, dtype) is not None:
+        raise Unsupported(Reason.ARGUMENT, "a result in the memory of an argument")
+
+
 def solve(
     a: Any,
     b: Any,
@@ -89,12 +116,17 @@ def solve(
 ) -> Request:
     only_default(lower=(lower, False), transposed=(transposed, False))
     a, _ = _square(a)
-    b = _right_hand_side(len(a), b)
+    given, b = b, _right_hand_side(len(a), b)
     _dense(a, assume_a)
     integers = a.dtype.kind in "biu" and b.dtype.kind in "biu"
     dtype = np.dtype(np.float64) if integers else _dtype(a, b)
     return request(
-        "linalg.solve", (a, b), dtype, lambda r: deliver(r[0], dtype), {"well_conditioned": True}
+        "linalg.solve",
+        (a, b),
+        dtype,
+        lambda r: deliver(r[0], dtype),
+        {"well_conditioned": True},
+        out=_place(given, b, overwrite_b, dtype),
     )
 
 
@@ -107,13 +139,18 @@ def inv(
     lower: bool = False,
 ) -> Request:
     only_default(lower=(lower, False))
-    a, dtype = _square(a)
+    given, (a, dtype) = a, _square(a)
     _dense(a, assume_a)
     # SciPy inverts in place where it may: the caller's memory, or its own copy
     in_place = (overwrite_a or a.dtype != dtype) and a.flags.f_contiguous
     order = "F" if in_place else "C"
     return request(
-        "linalg.inv", (a,), dtype, lambda r: deliver(r[0], dtype, order), {"well_conditioned": True}
+        "linalg.inv",
+        (a,),
+        dtype,
+        lambda r: deliver(r[0], dtype, order),
+        {"well_conditioned": True},
+        out=_place(given, a, overwrite_a, dtype),
     )
 
 
@@ -126,13 +163,14 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Request
 def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Request:
-    a, dtype = _square(a)
+    given, (a, dtype) = a, _square(a)
     return request(
         "linalg.cholesky",
         (a,),
         dtype,
         lambda r: deliver(r[0], dtype, "F"),
         {"upper": not lower},
+        out=_place(given, a, overwrite_a, dtype),
     )
 
 
@@ -363,9 +401,12 @@ def lu(
     check_finite: bool = True,
     p_indices: bool = False,
 ) -> Request:
-    a, dtype = _any_shape(a)
+    given, (a, dtype) = a, _any_shape(a)
     if a.shape == (1, 1):
         raise Unsupported(Reason.SHAPE, "one by one")
+    if overwrite_a and a is given and a.dtype == dtype and a.flags.c_contiguous:
+        # the one function that works in C order
+        raise Unsupported(Reason.ARGUMENT, "a result in the memory of an argument")
 
     def finish(r: Results) -> Any:
         p, lower, upper = r
@@ -381,7 +422,8 @@ def lu(
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Request:
-    a, dtype = _any_shape(a)
+    given, (a, dtype) = a, _any_shape(a)
+    _not_in_place(given, a, overwrite_a, dtype)
 
     def finish(r: Results) -> Any:
         factors, pivots = deliver(r[0], dtype, "F"), deliver(r[1], np.dtype(np.int32))
@@ -405,8 +447,9 @@ def lu_solve(
     pivots = operand(pivots, "iu")
     if not isinstance(trans, int) or trans not in (0, 1, 2) or pivots.shape != (len(factors),):
         raise Unsupported(Reason.ARGUMENT, f"trans={trans!r:.40}")
-    b = _right_hand_side(len(factors), b)
+    given, b = b, _right_hand_side(len(factors), b)
     dtype = _dtype(factors, b)
+    out = _place(given, b, overwrite_b, dtype)
     order = np.arange(len(factors))
     for i, j in enumerate(pivots):
         order[[i, j]] = order[[j, i]]
@@ -418,7 +461,8 @@ def lu_solve(
         x = r[0] if trans == 0 else r[0][np.argsort(order)]
         return deliver(x, dtype, "F")
 
-    return request("linalg.lu_solve", (factors, b), dtype, finish, {"trans": int(trans)})
+    options = {"trans": int(trans)}
+    return request("linalg.lu_solve", (factors, b), dtype, finish, options, out=out)
 
 
 def solve_triangular(
@@ -431,7 +475,7 @@ def solve_triangular(
     check_finite: bool = True,
 ) -> Request:
     a, _ = _square(a)
-    b = _right_hand_side(len(a), b)
+    given, b = b, _right_hand_side(len(a), b)
     codes = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
     if not isinstance(trans, (int, str)) or isinstance(trans, bool) or trans not in codes:
         raise Unsupported(Reason.ARGUMENT, f"trans={trans!r:.40}")
@@ -444,14 +488,20 @@ def solve_triangular(
         "unit_diagonal": bool(unit_diagonal),
     }
     return request(
-        "linalg.solve_triangular", (a, b), dtype, lambda r: deliver(r[0], dtype, "F"), options
+        "linalg.solve_triangular",
+        (a, b),
+        dtype,
+        lambda r: deliver(r[0], dtype, "F"),
+        options,
+        out=_place(given, b, overwrite_b, dtype),
     )
 
 
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Request:
-    a, dtype = _square(a)
+    given, (a, dtype) = a, _square(a)
+    _not_in_place(given, a, overwrite_a, dtype)
     lower = bool(lower)
 
     def finish(r: Results) -> Any:
@@ -468,7 +518,7 @@ def cho_solve(
 ) -> Request:
     factor, lower = c_and_lower
     factor, _ = _square(factor)
-    b = _right_hand_side(len(factor), b)
+    given, b = b, _right_hand_side(len(factor), b)
     if (np.diagonal(factor) == 0).any():
         raise Unsupported(Reason.INVALID, "singular matrix")
     dtype = _dtype(factor, b)
@@ -478,6 +528,7 @@ def cho_solve(
         dtype,
         lambda r: deliver(r[0], dtype, "F"),
         {"lower": bool(lower)},
+        out=_place(given, b, overwrite_b, dtype),
     )
 
 
@@ -497,8 +548,9 @@ def schur(
     check_finite: bool = True,
 ) -> Request:
     only_default(output=(output, "real"), lwork=(lwork, None), sort=(sort, None))
-    a, _ = _square(a)
+    given, (a, _) = a, _square(a)
     dtype = _dtype(a, single="?fF")
+    _not_in_place(given, a, overwrite_a, dtype)
     return request(
         "linalg.schur",
         (a,),
@@ -510,9 +562,10 @@ def schur(
 def hessenberg(
     a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Request:
-    a, dtype = _square(a)
+    given, (a, dtype) = a, _square(a)
     if len(a) < 3:
         raise Unsupported(Reason.SHAPE, "already of that form")
+    _not_in_place(given, a, overwrite_a, dtype)
 
     def finish(r: Results) -> Any:
         h = deliver(r[0], dtype)

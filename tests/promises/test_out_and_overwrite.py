@@ -174,3 +174,63 @@ def test_overwrite_changes_no_answer(function, kwargs, order, configuration):
     results = [x if isinstance(x, tuple) else (x,) for x in (got.result, want.result)]
     for x, y in zip(*results, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
+
+
+def _sides():
+    a = A @ A.T + 12 * np.eye(12)
+    lower, factors, factor = np.tril(a), scipy.linalg.lu_factor(a), scipy.linalg.cho_factor(a)
+    matrices = {
+        "inv": lambda x: scipy.linalg.inv(x, overwrite_a=True),
+        "cholesky": lambda x: scipy.linalg.cholesky(x, overwrite_a=True),
+        "cho_factor": lambda x: scipy.linalg.cho_factor(x, overwrite_a=True)[0],
+        "lu": lambda x: scipy.linalg.lu(x, overwrite_a=True)[2],
+        "lu_factor": lambda x: scipy.linalg.lu_factor(x, overwrite_a=True)[0],
+        "schur": lambda x: scipy.linalg.schur(x, overwrite_a=True)[0],
+        "hessenberg": lambda x: scipy.linalg.hessenberg(x, overwrite_a=True, calc_q=True)[1],
+        "fft": lambda x: scipy.fft.fft(x, overwrite_x=True),
+        "ifftn": lambda x: scipy.fft.ifftn(x, overwrite_x=True),
+        "dct": lambda x: scipy.fft.dct(x, overwrite_x=True),
+        "dstn": lambda x: scipy.fft.dstn(x, overwrite_x=True),
+    }
+    sides = {
+        "solve": lambda x: scipy.linalg.solve(a, x, overwrite_b=True),
+        "solve_triangular": lambda x: scipy.linalg.solve_triangular(
+            lower, x, lower=True, overwrite_b=True
+        ),
+        "cho_solve": lambda x: scipy.linalg.cho_solve(factor, x, overwrite_b=True),
+        "lu_solve": lambda x: scipy.linalg.lu_solve(factors, x, overwrite_b=True),
+        "lu_solve transposed": lambda x: scipy.linalg.lu_solve(
+            factors, x, trans=1, overwrite_b=True
+        ),
+    }
+    # what is given, the others being copied first: one column, several, every second number
+    given = {"column": A[0], "columns": A[:, :3], "single": A[0].astype("f4")}
+    for name, call in matrices.items():
+        for dtype in ("f8", "c16"):
+            if dtype == "f8" or name in ("fft", "ifftn"):
+                yield pytest.param(call, a.astype(dtype), id=f"{name} {dtype}")
+    for name, call in sides.items():
+        for kind, b in given.items():
+            yield pytest.param(call, b, id=f"{name} {kind}")
+
+
+@pytest.mark.parametrize("order", ["C", "F", "strided"])
+@pytest.mark.parametrize(("call", "argument"), list(_sides()))
+def test_a_result_is_in_the_memory_that_the_reference_leaves_it_in(
+    call, argument, order, configuration
+):
+    """Programs look there, and at nothing else: scikit-learn solves so in `orthogonal_mp`."""
+
+    def fresh():
+        if order == "strided":
+            return np.repeat(argument, 2, axis=0)[::2]
+        return np.array(argument, order=order)
+
+    theirs, ours = fresh(), fresh()
+    want = call(theirs)
+    with routed(configuration):
+        got = call(ours)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+    assert np.shares_memory(got, ours) == np.shares_memory(want, theirs)
+    if np.shares_memory(want, theirs):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
