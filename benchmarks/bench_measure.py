@@ -3,9 +3,11 @@
     env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python benchmarks/bench_measure.py [PROGRAM...]
 
 Prints the share of the run time inside calls that some backend could take, by both. Those calls
-only that cProfile sees: ``a @ b`` and elementwise functions are none to it. cProfile makes Python
-slower, imports above all, so ``main()`` is called again and again for some seconds. Medians of a
-few rounds. Goal: within 5 points.
+only that cProfile sees: ``a @ b`` and elementwise functions are none to it. ``main()`` is called
+again and again for some seconds, so that imports do not count. cProfile makes Python slower, by
+half in ``least_squares``, and the calls themselves hardly: the last column is what it found inside
+of them, per pass, as a share of a pass that is not profiled. Medians of a few rounds. Goal: within
+5 points of that.
 """
 
 from __future__ import annotations
@@ -41,15 +43,18 @@ import {name} as program
 sys.argv = [{name!r}]
 def repeat():
     began = time.perf_counter()
+    passes = 0
     while time.perf_counter() < began + {seconds}:
         program.main()
-    print(time.perf_counter() - began)
+        passes += 1
+    print("passes", time.perf_counter() - began, passes)
 """
 PLAIN = (
     REPEATED
     + """
 import contextlib, cProfile, dispatch_xp
 dispatch_xp.backend = lambda *_, **__: contextlib.nullcontext()
+repeat()
 profile = cProfile.Profile()
 profile.runcall(repeat)
 profile.dump_stats({out!r})
@@ -73,13 +78,16 @@ def wanted(key: Key) -> bool:
     )
 
 
-def profiled(program: Path, folder: Path) -> float:
-    """Return the share by cProfile."""
+def profiled(program: Path, folder: Path) -> tuple[float, float]:
+    """Return the share by cProfile, of a pass that is profiled and of one that is not."""
     out = folder / "out.prof"
     code = PLAIN.format(
         folder=str(program.parent), name=program.stem, out=str(out), seconds=SECONDS
     )
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    lines = (line.split() for line in ran.stdout.splitlines())
+    plain, during = (line[1:] for line in lines if line[:1] == ["passes"])
     stats = pstats.Stats(str(out)).stats  # type: ignore[attr-defined]
     total = sum(own for _, _, own, _, _ in stats.values())
     inside = 0.0
@@ -89,7 +97,8 @@ def profiled(program: Path, folder: Path) -> float:
                 library = caller[0] == "~" or any(x in caller[0] for x in LIBRARIES)
                 if not library or caller[2] in BETWEEN:
                     inside += cumulative
-    return inside / total
+    per_pass = inside / int(during[1])
+    return inside / total, per_pass / (float(plain[0]) / int(plain[1]))
 
 
 def measured(program: Path, folder: Path) -> float:
@@ -100,7 +109,7 @@ def measured(program: Path, folder: Path) -> float:
     ran = subprocess.run([*command, "-c", code], check=True, capture_output=True, text=True)
     found = json.loads(report.read_text())
     seconds = sum(group["seconds"] for group in found["groups"] if group["operation"] not in UNSEEN)
-    return float(seconds / (float(ran.stdout.split()[-1]) - found["measuring"]))
+    return float(seconds / (float(ran.stdout.split()[-2]) - found["measuring"]))
 
 
 def main() -> None:
@@ -108,15 +117,16 @@ def main() -> None:
     parser.add_argument("programs", nargs="*", type=Path, default=EXAMPLES)
     # as `measure` sets it
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    print(f"{'':24}{'measure':>10}{'cProfile':>10}{'points':>8}")
+    print(f"{'':24}{'measure':>10}{'points':>8}{'cProfile':>10}{'not profiled':>14}")
     for program in parser.parse_args().programs:
         with tempfile.TemporaryDirectory() as name:
             rounds = [
-                (measured(program, Path(name)), profiled(program, Path(name)))
+                (measured(program, Path(name)), *profiled(program, Path(name)))
                 for _ in range(ROUNDS)
             ]
-        ours, theirs = (statistics.median(shares) for shares in zip(*rounds, strict=True))
-        print(f"{program.stem:24}{ours:10.1%}{theirs:10.1%}{(ours - theirs) * 100:+8.1f}")
+        ours, whole, own = (statistics.median(shares) for shares in zip(*rounds, strict=True))
+        points = (ours - own) * 100
+        print(f"{program.stem:24}{ours:10.1%}{points:+8.1f}{whole:10.1%}{own:14.1%}")
 
 
 if __name__ == "__main__":
