@@ -64,3 +64,25 @@ def test_children_are_measured_too(dispatch, tmp_path):
     found = json.loads(report.read_bytes())
     assert found["processes"] == 2
     assert [group["operation"] for group in found["groups"]] == ["linalg.inv"]
+
+
+def test_what_measuring_takes_is_not_the_program_s(dispatch, tmp_path):
+    report = tmp_path / "report.json"
+    code = """
+import time, numpy as np
+a = np.ones(20)
+began = time.perf_counter()
+for _ in range(5000):
+    np.sum(a)
+print(time.perf_counter() - began)
+"""
+    done = dispatch("measure", "-q", "--json", report, "-c", code)
+    found = json.loads(report.read_bytes())
+    (group,) = found["groups"]
+    assert (group["operation"], group["calls"]) == ("sum", 5000)
+    loop = float(done.stdout)
+    assert 0 < found["measuring"] < loop
+    # what is left of the loop, and what is left of the whole run
+    assert group["seconds"] < loop - found["measuring"]
+    assert found["seconds"] > group["seconds"]
+    assert found["share"] == found["seconds_in_calls"] / found["seconds"]
