@@ -2,7 +2,7 @@
 
 Importing :mod:`importlib.metadata` takes 15 ms, so the names of the folders are read instead, which
 the `specification <https://packaging.python.org/en/latest/specifications/recording-installed-packages/>`_
-fixes; what isn't found that way is left to the library.
+fixes; where none of them is found that way, it is left to the library.
 """
 
 from __future__ import annotations

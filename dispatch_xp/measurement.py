@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from dispatch_xp.observer import Ended, Observer
-from dispatch_xp.recorder import site
+from dispatch_xp.recorder import site, text_of
 from dispatch_xp.table import Table, seconds_text
 from dispatch_xp.trace.writer import address, arrays_of
 
@@ -222,7 +222,8 @@ class Measurement(Observer):
         try:
             self._add(ended)
         finally:
-            self.totals.measuring += ended.deciding + perf_counter() - began
+            with self._lock:
+                self.totals.measuring += ended.deciding + perf_counter() - began
 
     def _add(self, ended: Ended) -> None:
         call = ended.call
@@ -263,8 +264,7 @@ class Measurement(Observer):
             return None
         largest = max((math.prod(shape) for shape in call.shapes), default=0)
         size = math.floor(math.log10(largest)) if largest else 0
-        name, line = where
-        group = Group(call.operation.name, call.dtype.name, size, f"{name}:{line}", takers)
+        group = Group(call.operation.name, call.dtype.name, size, text_of(where), takers)
         known = self._groups.setdefault(_key(group), group)
         if known is group:
             self.totals.groups.append(group)

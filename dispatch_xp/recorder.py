@@ -21,7 +21,7 @@ from dispatch_xp.table import Table, seconds_text
 if TYPE_CHECKING:
     from dispatch_xp.verify import Comparison
 
-__all__ = ["Record", "Recorder", "caller", "site"]
+__all__ = ["Record", "Recorder", "caller", "site", "text_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,20 @@ class Record:
 
 def caller() -> str:
     """Return file and line of the call that is being made, outside of NumPy and SciPy."""
-    name, line = site()
+    return text_of(site())
+
+
+def text_of(where: tuple[str, int]) -> str:
+    """Return a site as a reader knows it; empty for none."""
+    name, line = where
     return f"{name}:{line}" if name else ""
 
 
 def site() -> tuple[str, int]:
     """Return what `caller` returns, in two parts: nothing has to be formatted."""
-    frame: FrameType | None = sys._getframe(2)
-    inside = _inside("scipy" in sys.modules)
+    frame: FrameType | None = sys._getframe(1)
+    # an import that is blocked leaves None there
+    inside = _inside(sys.modules.get("scipy") is not None)
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(inside):

@@ -181,7 +181,7 @@ class UfuncDoor:
                 decision, note = tried
             if state.exhaustive or (note and state.observer is not None):
                 now = perf_counter()
-                before = now - began if state.exhaustive else 0.0
+                before = now - began if began else 0.0
                 self._timed.loop = (state, loop.path, call, decision, note, now, before)
                 return None
             if state.observer is not None:

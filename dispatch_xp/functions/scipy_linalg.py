@@ -78,7 +78,9 @@ def _right_hand_side(n: int, b: Any) -> Array:
     return array
 
 
-def _place(argument: Any, array: Array, overwrite: Any, dtype: np.dtype[Any]) -> Array | None:
+def _place(
+    argument: Any, array: Array, overwrite: Any, dtype: np.dtype[Any], order: str = "F"
+) -> Array | None:
     """Return the memory of an argument that LAPACK would leave its result in, if it would.
 
     Parameters
@@ -90,17 +92,22 @@ def _place(argument: Any, array: Array, overwrite: Any, dtype: np.dtype[Any]) ->
     overwrite : bool
         Whether it may be overwritten.
     dtype : numpy.dtype
-        What is computed in. Everything else, and another order than Fortran's, is copied first.
+        What is computed in. Everything else is copied first.
+    order : str
+        The memory order that SciPy would not copy: C's for what it has written itself.
     """
     flags = array.flags
-    if overwrite and array is argument and array.dtype == dtype and flags.f_contiguous:
+    contiguous = flags.f_contiguous if order == "F" else flags.c_contiguous
+    if overwrite and array is argument and array.dtype == dtype and contiguous:
         return array if flags.writeable else None
     return None
 
 
-def _not_in_place(argument: Any, array: Array, overwrite: Any, dtype: np.dtype[Any]) -> None:
+def _not_in_place(
+    argument: Any, array: Array, overwrite: Any, dtype: np.dtype[Any], order: str = "F"
+) -> None:
     """Leave to the reference what would leave one of its results in the argument's memory."""
-    if _place(argument, array, overwrite, dtype) is not None:
+    if _place(argument, array, overwrite, dtype, order) is not None:
         raise Unsupported(Reason.ARGUMENT, "a result in the memory of an argument")
 
 
@@ -404,9 +411,7 @@ def lu(
     given, (a, dtype) = a, _any_shape(a)
     if a.shape == (1, 1):
         raise Unsupported(Reason.SHAPE, "one by one")
-    if overwrite_a and a is given and a.dtype == dtype and a.flags.c_contiguous:
-        # the one function that works in C order
-        raise Unsupported(Reason.ARGUMENT, "a result in the memory of an argument")
+    _not_in_place(given, a, overwrite_a, dtype, order="C")
 
     def finish(r: Results) -> Any:
         p, lower, upper = r

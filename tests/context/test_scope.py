@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import sys
 import threading
 
 import numpy as np
@@ -104,6 +105,13 @@ def test_the_recorder_is_found_inside_and_outside():
         assert rec.records[0].where.startswith(__file__)
     assert "numpy.linalg.inv" in str(inside.table())
     assert "<td>numpy.linalg.inv</td>" in inside.table()._repr_html_()
+
+
+def test_an_import_that_is_blocked_is_not_looked_into(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with dispatch_xp.backend("reference"), dispatch_xp.record() as records:
+        np.linalg.inv(A)
+    assert records.records[0].where.startswith(__file__)
 
 
 def test_set_backend_holds_for_all_threads_until_it_is_undone():
