@@ -11,6 +11,6 @@ setup(
             include_dirs=[np.get_include()],
             optional=True,
         )
-        for name in ("_array_core", "_ufunc_loops")
+        for name in ("_array_core", "_function_gate", "_ufunc_loops")
     ]
 )

@@ -23,7 +23,11 @@
 #define LEFT UINT64_C(0xFFFF)
 
 typedef struct {
+    /* first what a small call reads: the smaller one of the limits, the loop, whether it is one of
+     * matrices */
+    double gate;
     PyUFuncGenericFunction original;
+    int core;
     PyUFuncObject *ufunc;
     int types[MOST_ARGUMENTS];
     npy_intp itemsizes[MOST_ARGUMENTS];
@@ -33,8 +37,6 @@ typedef struct {
 
 static slot_t slots[SLOTS];
 static int used = 0;
-/* apart from the slots: this is all that a small call reads, the smaller one of the limits */
-static double gates[SLOTS];
 static double limits[SLOTS];
 static double reduction_limits[SLOTS];
 static PyObject *handler = NULL;
@@ -98,7 +100,7 @@ static int
 is_reduction(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps)
 {
     const PyUFuncObject *ufunc = slot->ufunc;
-    return !ufunc->core_enabled && ufunc->nin == 2 && ufunc->nout == 1 && n > 1 &&
+    return !slot->core && ufunc->nin == 2 && ufunc->nout == 1 && n > 1 &&
            args[0] == args[2] && steps[0] == 0 && steps[2] == 0;
 }
 
@@ -168,7 +170,7 @@ operands(const slot_t *slot, char **args, const npy_intp *dims, const npy_intp *
         int ndim = 1;
         shape[0] = dims[0];
         strides[0] = steps[i];
-        if (ufunc->core_enabled) {
+        if (slot->core) {
             for (int k = 0; k < ufunc->core_num_dims[i]; k++) {
                 shape[ndim] = dims[1 + ufunc->core_dim_ixs[ufunc->core_offsets[i] + k]];
                 strides[ndim++] = *core_steps++;
@@ -367,11 +369,11 @@ tell(int number, PyObject *arrays)
 static inline double
 size_of(const slot_t *slot, const npy_intp *dims)
 {
-    const PyUFuncObject *ufunc = slot->ufunc;
-    double largest = 0;
-    if (!ufunc->core_enabled) {
+    if (!slot->core) {
         return (double)dims[0];
     }
+    const PyUFuncObject *ufunc = slot->ufunc;
+    double largest = 0;
     for (int i = 0; i < ufunc->nargs; i++) {
         double size = (double)dims[0];
         for (int k = 0; k < ufunc->core_num_dims[i]; k++) {
@@ -392,7 +394,7 @@ static inline uint64_t
 hash_of(const slot_t *slot, int reduction, const npy_intp *dims)
 {
     uint64_t hash = (2 * LOAD(generation) + (uint64_t)reduction) * UINT64_C(0x9E3779B97F4A7C15);
-    int n = 1 + (slot->ufunc->core_enabled ? slot->ufunc->core_num_dim_ix : 0);
+    int n = 1 + (slot->core ? slot->ufunc->core_num_dim_ix : 0);
     for (int i = 0; i < n; i++) {
         hash = (hash ^ (uint64_t)dims[i]) * UINT64_C(0xD6E8FEB86659FD93);
         hash ^= hash >> 32;
@@ -413,7 +415,7 @@ considered(int number, char **args, npy_intp const *dims, npy_intp const *steps,
     if (size_of(slot, dims) < (reduction ? reduction_limits : limits)[number]) {
         return 0;
     }
-    if (!slot->ufunc->core_enabled && !(reduction ? apart : repeatable)(slot, args, dims[0], steps)) {
+    if (!slot->core && !(reduction ? apart : repeatable)(slot, args, dims[0], steps)) {
         return 0;
     }
     uint64_t hash = hash_of(slot, reduction, dims);
@@ -443,7 +445,7 @@ trampoline(int number, char **args, npy_intp const *dims, npy_intp const *steps,
 {
     slot_t *slot = &slots[number];
     /* no size reaches infinity, the usual limit: nothing else is looked at then */
-    if (UNLIKELY(gates[number] != INFINITY) && !inside && size_of(slot, dims) >= gates[number] &&
+    if (slot->gate != INFINITY && UNLIKELY(size_of(slot, dims) >= slot->gate) && !inside &&
         considered(number, args, dims, steps, data)) {
         return;
     }
@@ -488,7 +490,7 @@ position(const PyUFuncObject *ufunc, const int *types)
 static void
 never(int number)
 {
-    gates[number] = limits[number] = reduction_limits[number] = INFINITY;
+    slots[number].gate = limits[number] = reduction_limits[number] = INFINITY;
 }
 
 static PyObject *
@@ -535,6 +537,7 @@ install(PyObject *Py_UNUSED(module), PyObject *args)
     }
     if (number == used) {
         slot->ufunc = (PyUFuncObject *)Py_NewRef(object);
+        slot->core = ufunc->core_enabled;
         memcpy(slot->types, types, sizeof types);
         for (int k = 0; k < ufunc->nargs; k++) {
             PyArray_Descr *descr = PyArray_DescrFromType(types[k]);
@@ -629,7 +632,7 @@ set_limits(PyObject *Py_UNUSED(module), PyObject *args)
         if (reductions == NULL) {
             reduction_limits[i] = INFINITY;
         }
-        gates[i] = limits[i] < reduction_limits[i] ? limits[i] : reduction_limits[i];
+        slots[i].gate = limits[i] < reduction_limits[i] ? limits[i] : reduction_limits[i];
     }
     Py_RETURN_NONE;
 }

@@ -77,7 +77,9 @@ def test_the_wheel_holds_every_module(checkout, tmp_path):
     assert wanted <= names
     for package in PACKAGES:
         assert f"dispatch_xp/{package}/__init__.py" in names
-    assert {"dispatch_xp/py.typed", "dispatch_xp/_ufunc_loops.pyi"} <= names
+    stubs = {f"dispatch_xp/{path.name}" for path in (ROOT / "dispatch_xp").glob("*.pyi")}
+    assert stubs
+    assert {"dispatch_xp/py.typed", *stubs} <= names
     assert not [n for n in names if "tests" in n]
 
 

@@ -1,9 +1,13 @@
-"""What every door of a function does first: is anything active, and is the call large enough."""
+"""What every door of a function does first: is anything active, and is the call large enough.
+
+Compiled where there was a compiler, in ``_function_gate.c``; what that leaves comes here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +15,18 @@ from dispatch_xp.functions.function import Function
 from dispatch_xp.router import Outcome, consider
 from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
 
-__all__ = ["Handler", "considered", "handler"]
+if TYPE_CHECKING:
+    from dispatch_xp import _function_gate as compiled
+else:
+    try:
+        compiled = import_module("dispatch_xp._function_gate")
+    except ImportError:  # no compiler when the package was installed
+        compiled = None
+
+__all__ = ["COMPILED", "Handler", "considered", "handler", "key_of"]
+
+COMPILED = compiled is not None
+"""Whether a small call needs no Python."""
 
 _REMEMBERED = 4096
 _WITH_TUPLES = frozenset({"scipy.linalg.lu_solve", "scipy.linalg.cho_solve"})
@@ -66,7 +81,9 @@ def handler(function: Function, fallback: Callable[[], State] | None = None) -> 
                     return None
         return considered(state, function, args, kwargs)
 
-    return handle
+    if not COMPILED or fallback is not None:
+        return handle
+    return compiled.Gate(path, handle, CURRENT, PROCESS, QUIET, tuples)
 
 
 def considered(
@@ -91,7 +108,7 @@ def considered(
     if state.exhaustive:
         return consider(state, function, args, kwargs)
     try:
-        seen = state.standing.get(key := _key(function.path, args, kwargs))
+        seen = state.standing.get(key := _key(function.path, *args, **kwargs))
     except TypeError:  # a list, which may hold anything
         return consider(state, function, args, kwargs)
     if seen is not None and seen.left > 0:
@@ -107,8 +124,16 @@ def considered(
     return outcome
 
 
-def _key(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what a decision depends on: arrays by shape and dtype, numbers by type, the rest."""
+def key_of(path: str, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """Return what a decision depends on: arrays by shape and dtype, numbers by type, the rest.
+
+    Parameters
+    ----------
+    path : str
+        Of the function.
+    *args, **kwargs
+        The user's arguments.
+    """
     parts: list[Any] = [path]
     for x in args:
         kind = type(x)
@@ -124,6 +149,9 @@ def _key(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any,
         else:
             parts.append(kind if kind is float or kind is complex else x)
     return tuple(parts)
+
+
+_key = compiled.key if COMPILED else key_of
 
 
 def _within(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
