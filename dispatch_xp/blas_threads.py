@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -84,8 +83,7 @@ class BlasThreads(msgspec.Struct, frozen=True):
             raise ValueError(f"nothing was compared with the {self.threads} threads it has")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A thread count, and how many times as fast it is as another one."""
 
     threads: int
@@ -93,8 +91,7 @@ class Choice:
     gain: float
 
 
-@dataclass(frozen=True, slots=True)
-class SizeRange:
+class SizeRange(msgspec.Struct, frozen=True):
     """Neighbouring sizes for which the same thread count is best."""
 
     smallest: int
@@ -102,8 +99,7 @@ class SizeRange:
     choice: Choice
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(msgspec.Struct, frozen=True):
     """What to set a variable to, for all the libraries that obey it.
 
     Attributes
