@@ -15,6 +15,7 @@ import msgspec
 import platformdirs
 
 from dispatch_xp import files
+from dispatch_xp.blas_threads import BlasThreads
 from dispatch_xp.curve import Curve, Point
 from dispatch_xp.errors import ProfileError
 
@@ -87,7 +88,21 @@ Points = dict[str, dict[str, dict[str, dict[str, list[Point]]]]]
 
 
 class Profile(msgspec.Struct, dict=True):
-    """A machine profile."""
+    """A machine profile.
+
+    Attributes
+    ----------
+    machine : Machine
+        What it was measured on.
+    points, backends
+        What the curves are made of, and what each backend costs besides.
+    created, depth, notes
+        When, how thoroughly, and what was in the way.
+    schema : int
+        Of the file.
+    blas_threads : tuple of BlasThreads or None
+        The thread counts of the reference's BLAS libraries, compared; None if they were not.
+    """
 
     machine: Machine
     points: Points
@@ -96,6 +111,7 @@ class Profile(msgspec.Struct, dict=True):
     depth: str = ""
     notes: list[str] = msgspec.field(default_factory=list)
     schema: int = SCHEMA
+    blas_threads: tuple[BlasThreads, ...] | None = None
 
     @cached_property
     def curves(self) -> dict[tuple[str, str, str], dict[str, Curve]]:
@@ -165,7 +181,7 @@ def this_machine(*, libraries: bool = True) -> Machine:
 
 
 def merged(old: Profile, new: Profile) -> Profile:
-    """Return a profile with the new curves, and the old ones that the new one lacks.
+    """Return a profile with what is new, and of the old one what the new one lacks.
 
     Parameters
     ----------
@@ -187,6 +203,7 @@ def merged(old: Profile, new: Profile) -> Profile:
         created=new.created,
         depth=new.depth,
         notes=new.notes,
+        blas_threads=old.blas_threads if new.blas_threads is None else new.blas_threads,
     )
 
 

@@ -33,24 +33,32 @@ class Depth:
         How often every point is measured, spread over the time.
     dtypes : tuple of str
         What is measured if nobody says.
+    blas_seconds : float
+        How much of the time comparing the thread counts of BLAS may take.
     """
 
     seconds: float
     caps: tuple[float, ...]
     rounds: int
     dtypes: tuple[str, ...]
+    blas_seconds: float
 
 
 DEPTHS = {
-    "quick": Depth(52.0, (0.5e-3, 4e-3, 20e-3), 2, ("float64", "float32")),
+    "quick": Depth(52.0, (0.5e-3, 4e-3, 20e-3), 2, ("float64", "float32"), 2.0),
     "default": Depth(
-        270.0, (1e-3, 10e-3, 60e-3, 250e-3), 3, ("float64", "float32", "complex128", "complex64")
+        270.0,
+        (1e-3, 10e-3, 60e-3, 250e-3),
+        3,
+        ("float64", "float32", "complex128", "complex64"),
+        8.0,
     ),
     "full": Depth(
         1800.0,
         (1e-3, 10e-3, 100e-3, 1.0, 30.0),
         3,
         ("float64", "float32", "complex128", "complex64"),
+        60.0,
     ),
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,9 @@ from typing import TypeVar
 
 from dispatch_xp import backends as registry
 from dispatch_xp.backends.interface import Backend
-from dispatch_xp.calibration.canary import Canary
+from dispatch_xp.blas_threads import BlasThreads
+from dispatch_xp.calibration import blas_threads
+from dispatch_xp.calibration.canary import Canary, busy
 from dispatch_xp.calibration.overheads import copies, startup, switch
 from dispatch_xp.calibration.plan import DEPTHS, Case, Depth, Task, tasks
 from dispatch_xp.calibration.timing import Failure, on_backend, on_device, on_reference
@@ -23,7 +24,7 @@ from dispatch_xp.curve import Point
 from dispatch_xp.decision import REFERENCE
 from dispatch_xp.levels import LEVELS
 from dispatch_xp.operations import BLAS, Workload
-from dispatch_xp.profile import BackendProfile, Points, Profile, cores, merged, this_machine
+from dispatch_xp.profile import BackendProfile, Points, Profile, merged, this_machine
 from dispatch_xp.state import quiet
 
 __all__ = ["Interrupted", "Progress", "calibrate"]
@@ -36,12 +37,13 @@ _TOGETHER = 24
 _TOGETHER_BYTES = 512 * 2**20
 # OpenBLAS spins for 2^26 ticks after a call, which is 20 to 35 ms; OpenMP for a millisecond or so
 _REST_BLAS, _REST = 0.08, 0.003
-_LOADED = 0.5
 # times the expected seconds from which a point is measured again, and how often
 _ODD, _AGAIN = 2.0, 3
 # a point is in doubt if its speed-up is within this logarithm of what level 5 requires
 _DOUBTFUL = math.log(1.5)
 _MOST_ROUNDS = 8
+# of the time, at the most, for comparing the thread counts of BLAS
+_BLAS_SHARE = 1 / 20
 # times a larger problem's seconds from which a point was disturbed
 _BUMP = 1.3
 # how often a disturbed point is measured, and the first wait before it is measured again
@@ -98,6 +100,7 @@ def calibrate(
     dtypes: Sequence[str] | None = None,
     backends: Sequence[str] | None = None,
     layouts: Sequence[str] | None = None,
+    blas: bool | None = None,
     seconds: float | None = None,
     known: Profile | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -112,11 +115,14 @@ def calibrate(
         ``"quick"`` (under a minute), ``"default"`` (under five), ``"full"``.
     operations, dtypes, backends, layouts : sequence of str, optional
         Measure only these.
+    blas : bool, optional
+        Whether the thread counts of BLAS are compared too. If not given, they are where nothing is
+        left out.
     seconds : float, optional
         How long it may take; the depth's own time if not given.
     known : Profile, optional
-        Of this machine. Its curves are kept and not measured again, and the time is shorter in
-        proportion.
+        Of this machine. Its curves and its comparison of thread counts are kept and not measured
+        again, and the time is shorter in proportion.
     progress : callable, optional
         Told of every step.
 
@@ -133,11 +139,19 @@ def calibrate(
     plan = DEPTHS[depth]
     todo = tasks(operations, dtypes or plan.dtypes, layouts)
     rest = [task for task in todo if known is None or task.key not in known.curves]
-    run = _Run(settings, plan, (seconds or plan.seconds) * len(rest) / len(todo), progress)
+    if blas is None:
+        blas = all(only is None for only in (operations, dtypes, backends, layouts))
+    blas = blas and (known is None or known.blas_threads is None)
+    total = seconds or plan.seconds
+    threads = min(plan.blas_seconds, total * _BLAS_SHARE) if blas else 0.0
+    run = _Run(settings, plan, threads + (total - threads) * len(rest) / len(todo), progress)
     # nothing is routed meanwhile, whatever is active outside
     try:
         with quiet(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if blas:
+                # before other thread pools are there
+                run.compare_threads(threads)
             run.prepare(backends if backends is not None else settings.backends)
             run.measure(rest)
     except KeyboardInterrupt:
@@ -181,6 +195,10 @@ class _Run:
         self.measured: dict[tuple[int, int], _Measured] = {}
         self.notes: list[str] = []
         self.canary = Canary()
+        self.blas_threads: tuple[BlasThreads, ...] | None = None
+        self.load = busy()
+        if self.load:
+            self.notes.append(f"the machine was busy: {self.load}")
 
     def left(self) -> float:
         return self.deadline - time.perf_counter()
@@ -191,11 +209,18 @@ class _Run:
             total = max(self.deadline - self.started, 1e-9)
             self.progress(Progress(min(1 - left / total, 1.0), left, label))
 
+    def compare_threads(self, seconds: float) -> None:
+        """Compare the thread counts of the reference's BLAS libraries."""
+        try:
+            # once more than a point of a curve: small differences count
+            self.blas_threads = blas_threads.measure(
+                seconds, self.plan.rounds + 1, load=self.load, tell=self.tell
+            )
+        except Exception as error:  # of a library's own: the curves can be measured all the same
+            self.notes.append(f"the thread counts of BLAS could not be compared: {error}")
+
     def prepare(self, names: Sequence[str]) -> None:
         """Start the backends and measure what they cost besides computing."""
-        load, there = (os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0), cores()
-        if load > _LOADED * there:
-            self.notes.append(f"the machine was busy: a load of {load:.1f} on {there} cores")
         for name in names:
             backend = registry.get(name)
             availability = backend.probe()
@@ -423,6 +448,7 @@ class _Run:
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             depth=depth,
             notes=self.notes,
+            blas_threads=self.blas_threads,
         )
 
 

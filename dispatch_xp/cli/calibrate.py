@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,11 +40,12 @@ def command(
 
     Takes under five minutes. The profile replaces the old one only when it is complete: what
     Ctrl-C leaves waits beside it for --continue. With --operations, --dtypes or --backends, the
-    rest of the old profile stays.
+    rest of the old profile stays, and the number of BLAS threads is compared only if it never was.
     """
     import numpy as np
 
     from dispatch_xp.calibration import Interrupted, Progress, calibrate
+    from dispatch_xp.cli.blas_threads import sentences
     from dispatch_xp.cli.console import bar, console
     from dispatch_xp.config import load
     from dispatch_xp.profile import default_path, merged, write
@@ -64,6 +66,8 @@ def command(
         known = _old(rest)
         if known is None:
             raise click.UsageError(f"there is nothing to go on with: no {rest} of this machine")
+    old = _old(path)
+    part = bool(operations or dtypes or backends)
     with bar(1.0) as progress:
         task = progress.task_ids[0]
 
@@ -76,6 +80,7 @@ def command(
                 depth or (known.depth if known is not None else "default"),
                 operations=chosen,
                 dtypes=_names(dtypes),
+                blas=not part or old is None or old.blas_threads is None,
                 known=known,
                 progress=tell,
             )
@@ -87,9 +92,8 @@ def command(
             ) from None
     if not profile.curves:
         raise click.UsageError("; ".join(("nothing was measured", *profile.notes)))
-    old = _old(path)
     measured = len(profile.curves)
-    if old is not None and (operations or dtypes or backends):
+    if old is not None and part:
         profile = merged(old, profile)
     write(profile, path)
     rest.unlink(missing_ok=True)
@@ -98,6 +102,10 @@ def command(
     total = f" of {len(profile.curves)}" if len(profile.curves) != measured else ""
     out.print(f"wrote {path}: {measured} speed curves{total}{replaced}", soft_wrap=True)
     _summary(profile)
+    if profile.blas_threads is not None:
+        out.print("BLAS threads", style="bold")
+        for line in sentences(profile.blas_threads, os.environ):
+            out.print(f"  {line}", soft_wrap=True)
     for note in profile.notes[:5]:
         out.print(f"  {note}", style="dim", soft_wrap=True)
     if len(profile.notes) > 5:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from dispatch_xp.profile import Profile
 
 __all__ = ["command"]
 
@@ -109,7 +112,22 @@ def _profile(configured: str | None) -> dict[str, Any]:
             name: {"startup": figures.startup, "switch": figures.switch}
             for name, figures in profile.backends.items()
         },
+        "blas_threads": _blas_threads(profile),
     }
+
+
+def _blas_threads(profile: Profile) -> dict[str, Any]:
+    """Return the compared thread counts, and what they say."""
+    import msgspec
+
+    from dispatch_xp.cli.blas_threads import sentences
+
+    found = profile.blas_threads
+    if found is None:
+        said = ["not compared yet: `dispatch-xp calibrate` does"]
+    else:
+        said = sentences(found, os.environ)
+    return {"measured": msgspec.to_builtins(found), "advice": said}
 
 
 def _pools() -> list[dict[str, Any]]:
@@ -210,5 +228,9 @@ def _print(report: dict[str, Any]) -> None:
     out.print(pools)
     for line in report["thread_pool_advice"]:
         out.print(f"  {line}", soft_wrap=True)
+    if not profile["problem"]:
+        out.print("number of BLAS threads, from the machine profile")
+        for line in profile["blas_threads"]["advice"]:
+            out.print(f"  {line}", soft_wrap=True)
     out.print()
     out.print(settings_table(load()))
