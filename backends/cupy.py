@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dispatch_xp.backends import cupy_availability, cupy_kernels, cupy_limits
+from dispatch_xp.backends import cupy_availability, cupy_kernels, cupy_limits, nvml
 from dispatch_xp.backends.array_api import ArrayAPIBackend
 from dispatch_xp.backends.interface import Availability, Memory
 from dispatch_xp.call import Call
@@ -69,6 +69,8 @@ class CupyBackend(ArrayAPIBackend):
             if not self.started:
                 self.xp = cupy_availability.load(self.device)
                 self.started = True
+                bus = self.xp.cupy.cuda.runtime.deviceGetPCIBusId(self.device)
+                nvml.others(self.device).entered(bus)
 
     def refuses(self, call: Call) -> str:
         """Return why CuPy does not take a call: the device, the dtype, an argument or the size."""
@@ -141,6 +143,14 @@ class CupyBackend(ArrayAPIBackend):
             if limit:
                 free = min(free, limit - pool.used_bytes())
             return Memory(free=max(int(free), 0), total=int(total))
+
+    def others_load(self, wait: float = 0.0) -> float | None:
+        """Ask the driver; see :mod:`~dispatch_xp.backends.nvml`."""
+        return nvml.others(self.device).load(wait)
+
+    def others_problem(self) -> str:
+        """Return why the driver doesn't tell."""
+        return nvml.others(self.device).problem
 
     def release(self) -> None:
         """Give back unused blocks on the device and on the host, and this thread's FFT plans."""

@@ -150,6 +150,22 @@ class Backend(ABC):
         """Return the device's memory, or None if it uses the host's."""
         return None
 
+    def others_load(self, wait: float = 0.0) -> float | None:
+        """Return how busy other programs keep the device, from 0 to 1; None if it is not known.
+
+        Asked for every decision, also before :meth:`start`, so it has to answer at once.
+
+        Parameters
+        ----------
+        wait : float
+            Seconds that it may take nevertheless, where somebody wants to be told.
+        """
+        return None
+
+    def others_problem(self) -> str:
+        """Return why :meth:`others_load` doesn't know, for a reader; empty if there is no cause."""
+        return ""
+
     def release(self) -> None:
         """Give cached device memory back, after it ran out."""
 

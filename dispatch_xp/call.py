@@ -94,6 +94,10 @@ class Call:
         ]
         return sum(missing), len(missing)
 
+    def is_only_on(self, backend: str) -> bool:
+        """Whether an argument's values are on a backend and not on the host."""
+        return any(backend in where and "" not in where for where in self.whereabouts)
+
     @property
     def layout(self) -> str:
         """Which speed curve predicts the call."""

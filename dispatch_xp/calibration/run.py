@@ -37,6 +37,8 @@ _TOGETHER_BYTES = 512 * 2**20
 # OpenBLAS spins for 2^26 ticks after a call, which is 20 to 35 ms; OpenMP for a millisecond or so
 _REST_BLAS, _REST = 0.08, 0.003
 _LOADED = 0.5
+# seconds to wait to hear how busy a device is
+_HEARING = 2.0
 # times the expected seconds from which a point is measured again, and how often
 _ODD, _AGAIN = 2.0, 3
 # a point is in doubt if its speed-up is within this logarithm of what level 5 requires
@@ -209,6 +211,9 @@ class _Run:
                 self.notes.append(f"{name}: {error}")
 
     def _prepare(self, backend: Backend, description: str) -> None:
+        others = backend.others_load(_HEARING)
+        if others is not None and others > _LOADED:
+            self.notes.append(f"{backend.name}: other programs kept it busy: {others:.0%}")
         started = time.perf_counter()
         backend.start()
         here = time.perf_counter() - started

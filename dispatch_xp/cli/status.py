@@ -10,6 +10,8 @@ import click
 
 __all__ = ["command"]
 
+# seconds to wait to hear how busy a device is
+_PATIENCE = 2.0
 _DOORS = {"numpy._core._methods": "methods, as x.sum()"}
 
 
@@ -52,7 +54,11 @@ def _report() -> dict[str, Any]:
         "version": dispatch_xp.__version__,
         "backends": found,
         "profile": _profile(settings.profile),
-        "level": {"level": settings.level, "speedup": LEVELS[settings.level].speedup},
+        "level": {
+            "level": settings.level,
+            "speedup": LEVELS[settings.level].speedup,
+            "others_load": LEVELS[settings.level].others_load,
+        },
         "choice": {"backend": settings.backend, "policy": settings.policy},
         "doors": doors,
         "functions_without_door": problems,
@@ -70,8 +76,12 @@ def _backends(wanted: tuple[str, ...]) -> list[dict[str, Any]]:
 
     found = []
     for name in dict.fromkeys((*wanted, *backends.names(entry_points=True))):
+        others, unknown = None, ""
         try:
-            availability = backends.get(name).probe()
+            backend = backends.get(name)
+            availability = backend.probe()
+            if availability.available and name in wanted and not backend.shares_host_memory:
+                others, unknown = backend.others_load(_PATIENCE), backend.others_problem()
         except PluginError as error:
             availability = Availability(False, str(error))
         except Exception as error:  # of a third party's, which must not hide all the rest
@@ -83,6 +93,8 @@ def _backends(wanted: tuple[str, ...]) -> list[dict[str, Any]]:
                 "reason": availability.reason,
                 "description": availability.description,
                 "used": name in wanted,
+                "others_load": others,
+                "others_problem": unknown,
             }
         )
     return found
@@ -147,6 +159,17 @@ def _advice(pools: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[st
     return lines
 
 
+def _others(found: list[dict[str, Any]], limit: float) -> list[str]:
+    """Say how busy other programs keep each device, and what the level goes along with."""
+    lines = []
+    for b in found:
+        if b["others_load"] is not None:
+            lines.append(f"{b['name']}: {b['others_load']:.0%} used by others, {limit:.0%} allowed")
+        elif b["others_problem"]:
+            lines.append(f"{b['name']}: use by others is not known: {b['others_problem']}")
+    return lines
+
+
 def _print(report: dict[str, Any]) -> None:
     from rich.text import Text
 
@@ -193,6 +216,8 @@ def _print(report: dict[str, Any]) -> None:
     out.print(
         f"level            {level['level']}: a backend has to be {level['speedup']:g} times as fast"
     )
+    for line in _others(report["backends"], level["others_load"]):
+        out.print(f"  {line}", soft_wrap=True)
 
     out.print()
     doors = table("door", "in place", "")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dispatch_xp
-from dispatch_xp.backends import cupy_availability
+from dispatch_xp.backends import cupy_availability, nvml
 from dispatch_xp.backends.cupy import STICKY, CupyBackend
 from dispatch_xp.call import Call
 from dispatch_xp.errors import BackendUnavailable
@@ -218,6 +218,7 @@ class Device:
         runtime = SimpleNamespace(
             CUDARuntimeError=CUDARuntimeError,
             memGetInfo=lambda: (1000, 4000),
+            deviceGetPCIBusId=lambda number: f"0000:0{number}:00.0",
             deviceSynchronize=synchronize,
         )
         cupy = SimpleNamespace(
@@ -294,6 +295,17 @@ def test_fft_plans_are_capped() -> None:
     device.plan_memory = 5
     backend.run(call, (np.ones(8),))
     assert device.plan_memory == 5
+
+
+def test_a_start_says_which_device_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CUDA may count the devices in another order than the driver."""
+    monkeypatch.setattr(nvml, "_OTHERS", {})
+    libraries = Device().started().xp
+    monkeypatch.setattr(cupy_availability, "load", lambda device: libraries)
+    backend = CupyBackend()
+    backend.start()
+    assert nvml.others(0)._name == "0000:00:00.0"
+    assert nvml.others(0)._is_ours_too
 
 
 def test_memory_counts_what_the_pool_can_give_back() -> None:
@@ -373,7 +385,13 @@ def test_cupy_has_what_the_backend_calls() -> None:
         assert callable(getattr(cache, name))
     for name in ("free_bytes", "used_bytes", "get_limit", "free_all_blocks"):
         assert callable(getattr(cupy.cuda.MemoryPool, name))
-    for name in ("memGetInfo", "deviceSynchronize", "getDeviceCount", "driverGetVersion"):
+    for name in (
+        "memGetInfo",
+        "deviceSynchronize",
+        "getDeviceCount",
+        "driverGetVersion",
+        "deviceGetPCIBusId",
+    ):
         assert callable(getattr(cupy.cuda.runtime, name))
     assert callable(cupy.get_default_pinned_memory_pool().free_all_blocks)
     assert callable(cupy.fft.config.get_plan_cache)

@@ -152,6 +152,19 @@ def test_an_unavailable_backend_is_a_note(use):
     assert any("it is not installed" in note for note in profile.notes)
 
 
+@pytest.mark.parametrize(("load", "noted"), [(0.8, True), (0.1, False), (None, False)])
+def test_a_device_that_others_keep_busy_is_noted(use, load, noted):
+    class Shared(Device):
+        def others_load(self, wait):
+            assert not self.started
+            assert wait > 0
+            return load
+
+    profile = calibrate(use(Shared), operations=["exp"], seconds=1e-9)
+    busy = [note for note in profile.notes if note.startswith("device: other programs")]
+    assert busy == (["device: other programs kept it busy: 80%"] if noted else [])
+
+
 def test_a_backend_that_does_not_start_is_a_note(use):
     class Broken(Fake):
         name = "broken"

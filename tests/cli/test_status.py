@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from dispatch_xp.backends.cupy import CupyBackend
+from dispatch_xp.backends.interface import Availability
 from dispatch_xp.backends.threads import ThreadsBackend
 from dispatch_xp.cli import status
 
@@ -31,7 +33,7 @@ def test_json_has_everything_that_the_text_has(call):
         "thread_pools", "thread_pool_advice", "settings", "sources",
     }  # fmt: skip
     assert report["sources"]["backends"] == "DISPATCH_XP_BACKENDS"
-    assert report["level"] == {"level": 5, "speedup": 1.3}
+    assert report["level"] == {"level": 5, "speedup": 1.3, "others_load": 0.59}
     assert all({"door", "count", "problem"} == set(door) for door in report["doors"])
     assert any("openblas" in pool["library"] or pool["file"] for pool in report["thread_pools"])
 
@@ -44,6 +46,27 @@ def test_a_probe_that_fails_hides_nothing_else(call, monkeypatch):
     text = call("status").output
     assert "its probe failed: RuntimeError('out of luck')" in text
     assert "thread pool" in text
+
+
+@pytest.mark.parametrize(
+    ("load", "problem", "line"),
+    [
+        (0.72, "", "cupy: 72% used by others, 59% allowed"),
+        (None, "NVML: Not Supported", "cupy: use by others is not known: NVML: Not Supported"),
+        (None, "", None),
+    ],
+)
+def test_other_programs_on_a_device(call, monkeypatch, load, problem, line):
+    monkeypatch.setenv("DISPATCH_XP_BACKENDS", "threads,cupy")
+    monkeypatch.setattr(CupyBackend, "probe", lambda self: Availability(True, "", "a fake"))
+    monkeypatch.setattr(CupyBackend, "others_load", lambda self, wait: load)
+    monkeypatch.setattr(CupyBackend, "others_problem", lambda self: problem)
+    text = call("status").output
+    assert ("by others" in text) == (line is not None)
+    assert (line or "") in text
+    report = json.loads(call("status", "--json").output)
+    (cupy,) = [b for b in report["backends"] if b["name"] == "cupy"]
+    assert (cupy["others_load"], cupy["others_problem"]) == (load, problem)
 
 
 @pytest.mark.parametrize(
