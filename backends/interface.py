@@ -99,6 +99,21 @@ class Backend(ABC):
         """Return `array` as the backend's own, converted to `dtype`. Never writes to `array`."""
         return array if array.dtype == dtype else array.astype(dtype)
 
+    def page_locked(self, nbytes: int) -> npt.NDArray[np.uint8] | None:
+        """Return fresh page-locked memory on the host, or None if there is no such thing.
+
+        A device reads it by itself, while other memory is copied by the processor first.
+        """
+        return None
+
+    def is_page_locked(self, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
+        """Return whether :meth:`copy_in` lets the device read an array's own, page-locked memory.
+
+        Asked for every decision, once the backend is started, if calibration has measured such
+        copies. What is converted on the host on its way is not read from there.
+        """
+        return False
+
     @abstractmethod
     def run(self, call: Call, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run a call on the backend's own arrays and return the backend's own results.

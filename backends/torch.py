@@ -247,6 +247,20 @@ class TorchCudaBackend(_TorchDeviceBackend):
             uuid = getattr(self.torch.cuda.get_device_properties(0), "uuid", None)
             nvml.others(0).entered(f"GPU-{uuid}" if uuid else "")
 
+    def page_locked(self, nbytes: int) -> npt.NDArray[np.uint8] | None:
+        """Return memory of PyTorch's page-locked pool."""
+        torch = self.torch
+        memory: npt.NDArray[np.uint8] = torch.empty(
+            nbytes, dtype=torch.uint8, pin_memory=True
+        ).numpy()
+        return memory
+
+    def is_page_locked(self, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
+        """Ask PyTorch about the memory, unless a copy of it is uploaded; it converts there."""
+        if not array.flags.c_contiguous or not _is_plain(array):
+            return False
+        return bool(_tensor(self.torch, array).is_pinned())
+
     def others_load(self, wait: float = 0.0) -> float | None:
         """Ask NVIDIA's driver; see :mod:`~dispatch_xp.backends.nvml`. AMD's is not asked."""
         return nvml.others(0).load(wait) if self._is_nvidias else None

@@ -15,7 +15,7 @@ from typing import TypeVar
 from dispatch_xp import backends as registry
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.calibration.canary import Canary
-from dispatch_xp.calibration.overheads import copies, startup, switch
+from dispatch_xp.calibration.overheads import copies, page_locked_copy, startup, switch
 from dispatch_xp.calibration.plan import DEPTHS, Case, Depth, Task, tasks
 from dispatch_xp.calibration.timing import Failure, on_backend, on_device, on_reference
 from dispatch_xp.config import Settings
@@ -224,12 +224,19 @@ class _Run:
             begin = here
         copy_in, copy_out = copies(backend)
         try:
+            page_locked = page_locked_copy(backend)
+        except Exception as error:  # a library's own; ordinary memory is measured
+            self.notes.append(f"{backend.name}: page-locked memory could not be measured: {error}")
+            page_locked = None
+        try:
             change = switch(backend)
         except Exception as error:  # its curves will say the same
             self.notes.append(f"{backend.name}: changing to it could not be timed: {error}")
             change = 0.0
         self.backends.append(backend)
-        self.figures[backend.name] = BackendProfile(description, begin, change, copy_in, copy_out)
+        self.figures[backend.name] = BackendProfile(
+            description, begin, change, copy_in, copy_out, page_locked
+        )
 
     def measure(self, todo: list[Task]) -> None:
         """Measure in passes, each up to a larger size; then again, as often as time allows."""

@@ -118,7 +118,15 @@ def _profile(configured: str | None) -> dict[str, Any]:
         "depth": profile.depth,
         "curves": len(profile.curves),
         "backends": {
-            name: {"startup": figures.startup, "switch": figures.switch}
+            name: {
+                "startup": figures.startup,
+                "switch": figures.switch,
+                "copies": {
+                    way: copy.bytes_per_second
+                    for way in ("copy_in", "page_locked_in", "copy_out")
+                    if (copy := getattr(figures, way)) is not None
+                },
+            }
             for name, figures in profile.backends.items()
         },
     }
@@ -157,6 +165,12 @@ def _advice(pools: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[st
         else:
             lines.append("With OPENBLAS_NUM_THREADS=1 set before Python starts, they don't.")
     return lines
+
+
+def _speeds(copies: dict[str, float]) -> str:
+    """Say how fast copies are, each way."""
+    ways = {"copy_in": "in", "page_locked_in": "in from page-locked memory", "copy_out": "out"}
+    return ", ".join(f"{ways[way]} {speed / 1e9:.1f} GB/s" for way, speed in copies.items())
 
 
 def _others(found: list[dict[str, Any]], limit: float) -> list[str]:
@@ -207,6 +221,8 @@ def _print(report: dict[str, Any]) -> None:
                 f"  {name}: {figures['startup']:.2f} s to start; changing from the reference to it "
                 f"costs {figures['switch'] * 1e3:.2f} ms"
             )
+            if figures["copies"]:
+                out.print(f"  {name}: copies {_speeds(figures['copies'])}")
     choice = report["choice"]
     if choice["backend"] == "auto":
         out.print(f"policy           {choice['policy']}")

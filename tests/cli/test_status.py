@@ -10,6 +10,7 @@ from dispatch_xp.backends.cupy import CupyBackend
 from dispatch_xp.backends.interface import Availability
 from dispatch_xp.backends.threads import ThreadsBackend
 from dispatch_xp.cli import status
+from dispatch_xp.profile import BackendProfile, Copy, Machine, Profile, this_machine, write
 
 BLAS = {"library": "openblas 0.3", "threads": 4, "file": "/a/libopenblas.so"}
 OPENMP = {"library": "openmp", "threads": 4, "file": "/a/libgomp.so"}
@@ -91,14 +92,32 @@ def test_advice_on_thread_pools(monkeypatch, pools, backends, policy, advice):
 
 
 def test_a_profile_of_another_machine(call, monkeypatch, tmp_path):
-    from dispatch_xp.profile import Machine, Profile, write
-
     path = tmp_path / "profile.json"
     write(Profile(Machine("abacus", "wood", 1), {}), path)
     monkeypatch.setenv("DISPATCH_XP_PROFILE", str(path))
     text = " ".join(call("status").output.split())
     assert "is of another machine (cpu 'abacus'" in text
     assert "`auto` keeps everything on the reference" in text
+
+
+def test_how_fast_copies_are(call, monkeypatch, tmp_path):
+    path = tmp_path / "profile.json"
+    ways = [Copy(1e-5, rate * 1e9) for rate in (6.0, 5.5, 24.25)]
+    figures = {
+        "cupy": BackendProfile("", 1.0, 0.0, *ways),
+        "dpnp": BackendProfile("", 1.0, 0.0, *ways[:2]),
+        "threads": BackendProfile(),
+    }
+    write(Profile(this_machine(), {}, figures), path)
+    monkeypatch.setenv("DISPATCH_XP_PROFILE", str(path))
+    lines = [line.strip() for line in call("status").output.splitlines() if ": copies" in line]
+    assert lines == [
+        "cupy: copies in 6.0 GB/s, in from page-locked memory 24.2 GB/s, out 5.5 GB/s",
+        "dpnp: copies in 6.0 GB/s, out 5.5 GB/s",
+    ]
+    report = json.loads(call("status", "--json").output)
+    assert report["profile"]["backends"]["threads"]["copies"] == {}
+    assert report["profile"]["backends"]["cupy"]["copies"]["page_locked_in"] == 24.25e9
 
 
 def test_as_a_program(program):
