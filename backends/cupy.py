@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dispatch_xp.backends import cupy_availability, cupy_kernels, cupy_limits
+from dispatch_xp.backends import cupy_availability, cupy_kernels, cupy_limits, nvml
 from dispatch_xp.backends.array_api import ArrayAPIBackend
 from dispatch_xp.backends.interface import Availability, Memory
 from dispatch_xp.call import Call
@@ -69,6 +69,8 @@ class CupyBackend(ArrayAPIBackend):
             if not self.started:
                 self.xp = cupy_availability.load(self.device)
                 self.started = True
+                bus = self.xp.cupy.cuda.runtime.deviceGetPCIBusId(self.device)
+                nvml.others(self.device).entered(bus)
 
     def refuses(self, call: Call) -> str:
         """Return why CuPy does not take a call: the device, the dtype, an argument or the size."""
@@ -80,13 +82,35 @@ class CupyBackend(ArrayAPIBackend):
         What is widened is widened on the device, so that fewer bytes travel.
         """
         dtype = dtype.newbyteorder("=")
-        own = array.dtype.newbyteorder("=")
-        widened = own.kind in "biuf" and own.itemsize < dtype.itemsize and own != dtype
-        host = np.asarray(array, dtype=own if widened else dtype, order="C")
+        as_it_is = _goes_as_it_is(array, dtype)
+        host = array
+        if not as_it_is:
+            host = np.asarray(array, dtype=_uploaded_as(array, dtype), order="C")
         with self._device() as cupy:
             value = cupy.empty(host.shape, dtype=host.dtype)
             value.set(host)
-            return value.astype(dtype) if widened else value
+            if as_it_is and _is_page_locked(cupy, host):
+                # the device may read on after this has returned, when the caller may write
+                cupy.cuda.get_current_stream().synchronize()
+            return value if host.dtype == dtype else value.astype(dtype)
+
+    def page_locked(self, nbytes: int) -> npt.NDArray[np.uint8] | None:
+        """Return memory of CuPy's page-locked pool."""
+        with self._device():
+            memory: npt.NDArray[np.uint8] = self.xp.cupyx.empty_pinned((nbytes,), dtype=np.uint8)
+            return memory
+
+    def is_page_locked(self, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
+        """Ask CUDA about the memory, unless a copy of it is uploaded."""
+        if not _goes_as_it_is(array, dtype):
+            return False
+        try:
+            # as for the memory, this doesn't wait for another thread's call
+            with self._device(nullcontext()) as cupy:
+                return _is_page_locked(cupy, array)
+        except (BackendUnavailable, self.xp.cupy.cuda.runtime.CUDARuntimeError):
+            # a lost device, which the call itself will find
+            return False
 
     def adopts(self, array: Any) -> bool:
         """Take CuPy's arrays on the same device."""
@@ -142,6 +166,14 @@ class CupyBackend(ArrayAPIBackend):
                 free = min(free, limit - pool.used_bytes())
             return Memory(free=max(int(free), 0), total=int(total))
 
+    def others_load(self, wait: float = 0.0) -> float | None:
+        """Ask the driver; see :mod:`~dispatch_xp.backends.nvml`."""
+        return nvml.others(self.device).load(wait)
+
+    def others_problem(self) -> str:
+        """Return why the driver doesn't tell."""
+        return nvml.others(self.device).problem
+
     def release(self) -> None:
         """Give back unused blocks on the device and on the host, and this thread's FFT plans."""
         if not self.started or self._gone:
@@ -195,3 +227,21 @@ class CupyBackend(ArrayAPIBackend):
         cache = cupy.fft.config.get_plan_cache()
         if cache.get_memsize() < 0:
             cache.set_memsize(PLAN_MEMORY)
+
+
+def _uploaded_as(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return in which dtype an array travels that is needed in another one: the narrower."""
+    dtype = dtype.newbyteorder("=")
+    own = array.dtype.newbyteorder("=")
+    return own if own.kind in "biuf" and own.itemsize < dtype.itemsize else dtype
+
+
+def _goes_as_it_is(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether the device gets an array's own bytes, and no canonical copy of it."""
+    return array.flags.c_contiguous and array.dtype == _uploaded_as(array, dtype)
+
+
+def _is_page_locked(cupy: Any, array: npt.NDArray[Any]) -> bool:
+    runtime = cupy.cuda.runtime
+    kind = runtime.pointerGetAttributes(array.ctypes.data).type
+    return bool(kind == runtime.cudaMemoryTypeHost)

@@ -99,6 +99,21 @@ class Backend(ABC):
         """Return `array` as the backend's own, converted to `dtype`. Never writes to `array`."""
         return array if array.dtype == dtype else array.astype(dtype)
 
+    def page_locked(self, nbytes: int) -> npt.NDArray[np.uint8] | None:
+        """Return fresh page-locked memory on the host, or None if there is no such thing.
+
+        A device reads it by itself, while other memory is copied by the processor first.
+        """
+        return None
+
+    def is_page_locked(self, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
+        """Return whether :meth:`copy_in` lets the device read an array's own, page-locked memory.
+
+        Asked for every decision, once the backend is started, if calibration has measured such
+        copies. What is converted on the host on its way is not read from there.
+        """
+        return False
+
     @abstractmethod
     def run(self, call: Call, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run a call on the backend's own arrays and return the backend's own results.
@@ -149,6 +164,22 @@ class Backend(ABC):
     def memory(self) -> Memory | None:
         """Return the device's memory, or None if it uses the host's."""
         return None
+
+    def others_load(self, wait: float = 0.0) -> float | None:
+        """Return how busy other programs keep the device, from 0 to 1; None if it is not known.
+
+        Asked for every decision, also before :meth:`start`, so it has to answer at once.
+
+        Parameters
+        ----------
+        wait : float
+            Seconds that it may take nevertheless, where somebody wants to be told.
+        """
+        return None
+
+    def others_problem(self) -> str:
+        """Return why :meth:`others_load` doesn't know, for a reader; empty if there is no cause."""
+        return ""
 
     def release(self) -> None:
         """Give cached device memory back, after it ran out."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from threading import RLock
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dispatch_xp.backends import nvml
 from dispatch_xp.backends.array_api import KERNELS, ArrayAPIBackend, Kernel
 from dispatch_xp.backends.interface import Availability, Memory
 from dispatch_xp.backends.torch_kernels import ELEMENTWISE, TORCH_KERNELS
@@ -238,6 +239,39 @@ class TorchCudaBackend(_TorchDeviceBackend):
         if "+cpu" in installed:
             return f"PyTorch {installed} is built without CUDA"
         return "" if sys.platform != "darwin" else "there is no CUDA on macOS"
+
+    def start(self) -> None:
+        """Import PyTorch and prove that the device works."""
+        super().start()
+        if self._is_nvidias:
+            uuid = getattr(self.torch.cuda.get_device_properties(0), "uuid", None)
+            nvml.others(0).entered(f"GPU-{uuid}" if uuid else "")
+
+    def page_locked(self, nbytes: int) -> npt.NDArray[np.uint8] | None:
+        """Return memory of PyTorch's page-locked pool."""
+        torch = self.torch
+        memory: npt.NDArray[np.uint8] = torch.empty(
+            nbytes, dtype=torch.uint8, pin_memory=True
+        ).numpy()
+        return memory
+
+    def is_page_locked(self, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
+        """Ask PyTorch about the memory, unless a copy of it is uploaded; it converts there."""
+        if not array.flags.c_contiguous or not _is_plain(array):
+            return False
+        return bool(_tensor(self.torch, array).is_pinned())
+
+    def others_load(self, wait: float = 0.0) -> float | None:
+        """Ask NVIDIA's driver; see :mod:`~dispatch_xp.backends.nvml`. AMD's is not asked."""
+        return nvml.others(0).load(wait) if self._is_nvidias else None
+
+    def others_problem(self) -> str:
+        """Return why the driver doesn't tell."""
+        return nvml.others(0).problem if self._is_nvidias else ""
+
+    @cached_property
+    def _is_nvidias(self) -> bool:
+        return "+rocm" not in versions(["torch"]).get("torch", "")
 
     def synchronize(self) -> None:
         """Wait for the device."""

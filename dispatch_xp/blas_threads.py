@@ -136,12 +136,12 @@ def per_size(found: BlasThreads) -> list[SizeRange]:
     for timing in sorted(found.timings, key=lambda timing: timing.size):
         points.setdefault(timing.size, []).append((found.counts, timing.seconds))
     best = {size: _best(points[size], present, _PART).threads for size in points}
-    others = [size for size in best if best[size] != present]
+    elsewhere = [size for size in best if best[size] != present]
     ranges: list[list[int]] = []
     for size, count in best.items():
-        if count == present and others:
+        if count == present and elsewhere:
             # it has to be clearly faster than what is best at the nearest of the other sizes
-            _, near = min((abs(math.log(other / size)), other) for other in others)
+            _, near = min((abs(math.log(other / size)), other) for other in elsewhere)
             if _gain(points[size], present, best[near]) < _PART:
                 continue
         if ranges and best[ranges[-1][0]] == count:
@@ -150,10 +150,12 @@ def per_size(found: BlasThreads) -> list[SizeRange]:
             ranges.append([size])
     made = []
     for place, sizes in enumerate(ranges if len(ranges) > 1 else ()):
-        count, than = best[sizes[0]], present
-        if count == present:
-            than = best[ranges[place - 1 if place else 1][0]]
-        gain = _gain([point for size in sizes for point in points[size]], count, than)
+        count = best[sizes[0]]
+        mine = [point for size in sizes for point in points[size]]
+        # what it would be else: the present number, or what is best at the sizes next to these
+        beside = (*ranges[:place][-1:], *ranges[place + 1 :][:1])
+        others = [best[near[0]] for near in beside] if count == present else [present]
+        gain, than = max((_gain(mine, count, other), other) for other in others)
         made.append(SizeRange(sizes[0], sizes[-1], Choice(count, than, gain)))
     return made
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dispatch_xp.operations.row import Operation, Shapes, Workload
 
 if TYPE_CHECKING:
+    from dispatch_xp.backends.interface import Backend
     from dispatch_xp.residency import Holder
 
 __all__ = ["Call", "Whereabouts", "stand_in"]
@@ -58,6 +59,7 @@ class Call:
     owners: tuple[Holder | None, ...] = ()
     _whereabouts: tuple[Whereabouts, ...] | None = field(init=False, default=None)
     _workload: Workload | None = field(init=False, default=None)
+    _page_locked: Mapping[str, tuple[int, int]] | None = field(init=False, default=None)
 
     @property
     def workload(self) -> Workload:
@@ -93,6 +95,32 @@ class Call:
             if backend not in where
         ]
         return sum(missing), len(missing)
+
+    def is_only_on(self, backend: str) -> bool:
+        """Whether an argument's values are on a backend and not on the host."""
+        return any(backend in where and "" not in where for where in self.whereabouts)
+
+    def find_page_locked(self, backend: Backend) -> tuple[int, int]:
+        """Ask a backend which arguments it copies from page-locked memory; return as `page_locked`.
+
+        The memory of an `Array` is copied before a device gets it, so it is not asked about.
+        """
+        owners = self.owners or (None,) * len(self.arrays)
+        found = [
+            array.nbytes
+            for array, owner in zip(self.arrays, owners, strict=True)
+            if owner is None and backend.is_page_locked(array, self.dtype)
+        ]
+        known = sum(found), len(found)
+        object.__setattr__(self, "_page_locked", {**(self._page_locked or {}), backend.name: known})
+        return known
+
+    def page_locked(self, backend: str) -> tuple[int, int]:
+        """Return the bytes of the arguments in page-locked memory, and how many they are.
+
+        Those that :meth:`find_page_locked` has found.
+        """
+        return (self._page_locked or {}).get(backend, (0, 0))
 
     @property
     def layout(self) -> str:

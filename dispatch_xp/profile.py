@@ -74,6 +74,8 @@ class BackendProfile(msgspec.Struct, frozen=True):
         spin against each other.
     copy_in, copy_out : Copy or None
         None for a backend that shares the host's memory.
+    page_locked_in : Copy or None
+        Copying in from page-locked memory, which a device reads by itself; None if not measured.
     """
 
     description: str = ""
@@ -81,6 +83,7 @@ class BackendProfile(msgspec.Struct, frozen=True):
     switch: float = 0.0
     copy_in: Copy | None = None
     copy_out: Copy | None = None
+    page_locked_in: Copy | None = None
 
 
 Points = dict[str, dict[str, dict[str, dict[str, list[Point]]]]]

@@ -44,6 +44,7 @@ class Reason(StrEnum):
     ERRSTATE = "np.errstate asks for more than warnings"
     NON_FINITE_INPUT = "non-finite input"
     MEMORY = "not enough memory on the device"
+    BUSY = "other programs use the device"
     FORKED = "no device after fork"
     SUSPENDED = "left alone after failures"
 

@@ -41,6 +41,9 @@ from dispatch_xp.verify import compare
 
 __all__ = ["Outcome", "consider", "decide", "make_room", "run"]
 
+# seconds that a question may wait to hear how busy a device is
+_PATIENCE = 1.0
+
 
 class Outcome:
     """What the router made of a call: a result, or the decision to call the reference."""
@@ -280,14 +283,33 @@ def _obstacle(state: State, backend: Backend, call: Call) -> tuple[Reason | None
         return Reason.SUSPENDED, why
     if why := backend.refuses(call):
         return Reason.REFUSED, why
+    if backend.shares_host_memory:
+        return None, ""
+    if why := _is_left_to_others(state, backend, call):
+        return Reason.BUSY, why
     if why := _lacks_memory(state, backend, call):
         return Reason.MEMORY, why
     return None, ""
 
 
-def _lacks_memory(state: State, backend: Backend, call: Call) -> str:
-    if backend.shares_host_memory:
+def _is_left_to_others(state: State, backend: Backend, call: Call) -> str:
+    """Say how busy other programs keep a device, if that is more than the level goes along with.
+
+    Who names a backend gets it, and what is there alone may be worked on there: it would have to be
+    copied away, and back when the others pause.
+    """
+    settings = state.settings
+    if settings.backend != "auto" or call.operation.name in settings.operations:
         return ""
+    # a question about a call may take a moment, a call may not
+    load = backend.others_load(0.0 if call.arrays else _PATIENCE)
+    limit = LEVELS[settings.level].others_load
+    if load is None or load <= limit or call.is_only_on(backend.name):
+        return ""
+    return f"{load:.0%} used by others, {limit:.0%} allowed at level {settings.level}"
+
+
+def _lacks_memory(state: State, backend: Backend, call: Call) -> str:
     memory = backend.memory()
     if memory is None:
         return ""

@@ -106,6 +106,7 @@ class _Weighed:
     stay: Decision
     standing: Standing
     doubt: _Doubt | None = None
+    stands: bool = True
 
 
 class CostModelPolicy(Policy):
@@ -153,6 +154,12 @@ class CostModelPolicy(Policy):
         self._dearness: dict[str, float] = {}
         if profile is None:
             self._load(Path(settings.profile) if settings.profile else default_path())
+        # the backends for which it matters whether the arguments are in page-locked memory
+        self._tells_memory_apart = frozenset(
+            name
+            for name, figures in (self.profile.backends if self.profile else {}).items()
+            if figures.page_locked_in is not None
+        )
 
     def _load(self, path: Path) -> None:
         if not path.exists():
@@ -190,6 +197,7 @@ class CostModelPolicy(Policy):
             work.bytes_out,
             len(call.shapes),
             call.whereabouts,
+            self._page_locked(call, candidates) if self._tells_memory_apart else (),
             *candidates,
         )
         weighed = known.get(what)
@@ -211,6 +219,14 @@ class CostModelPolicy(Policy):
             return first.decision
         return self._bought(call, weighed)
 
+    def _page_locked(self, call: Call, candidates: Sequence[Backend]) -> tuple[Any, ...]:
+        """Return what each running backend finds in page-locked memory, where that has figures."""
+        return tuple(
+            call.find_page_locked(backend) if backend.started else None
+            for backend in candidates
+            if backend.name in self._tells_memory_apart
+        )
+
     def _weigh(self, call: Call, key: _Key, candidates: Sequence[Backend]) -> _Weighed:
         """Return the backends that are predicted to be enough faster."""
         predictions = {}
@@ -227,7 +243,10 @@ class CostModelPolicy(Policy):
         reference = predictions[REFERENCE].total
         totals = {name: p.total for name, p in predictions.items() if name != REFERENCE}
         best = min(totals, key=totals.__getitem__)
-        standing = Standing(int(min(_STANDS / reference, _STANDS_CALLS)) if reference else 0)
+        # where a decision stands nobody looks at the arguments' memory
+        stands = not self._depends_on_memory(call, candidates, predictions)
+        calls = int(min(_STANDS / reference, _STANDS_CALLS)) if reference and stands else 0
+        standing = Standing(calls)
         promise = self._promise(best, predictions)
         stays = Decision(REFERENCE, Reason.NOT_FASTER, promise, found, required, standing)
         options = []
@@ -245,7 +264,23 @@ class CostModelPolicy(Policy):
         options.sort(key=lambda option: option.total)
         chosen = options[0].backend.name if options else REFERENCE
         doubt = self._doubt(key, chosen, predictions, candidates)
-        return _Weighed(tuple(options), stays, standing, doubt)
+        return _Weighed(tuple(options), stays, standing, doubt, stands)
+
+    def _depends_on_memory(
+        self, call: Call, candidates: Sequence[Backend], predictions: Mapping[str, Prediction]
+    ) -> bool:
+        """Whether some backend would be chosen if all arguments were in page-locked memory."""
+        if not self._tells_memory_apart or call.owners:
+            return False
+        reference = predictions[REFERENCE].total
+        for backend in candidates:
+            copy = self._figures(backend.name).page_locked_in
+            if backend.started and copy is not None and backend.name in predictions:
+                found = predictions[backend.name]
+                total = found.run + copy.seconds(*call.missing(backend.name)) + found.copy_out
+                if reference >= self.level.speedup * total:
+                    return True
+        return False
 
     def _doubt(
         self,
@@ -347,7 +382,8 @@ class CostModelPolicy(Policy):
         saving = reference - option.total
         # an eager level waits for backends that save nothing: such a wait has no end to foresee
         to_go = max(price - missed, 0.0) / saving if saving > 0 else math.inf
-        weighed.standing.calls = int(min(_STANDS / reference, _STANDS_CALLS, to_go))
+        if weighed.stands:
+            weighed.standing.calls = int(min(_STANDS / reference, _STANDS_CALLS, to_go))
         return Decision(
             REFERENCE,
             Reason.NOT_STARTED if startup else Reason.SWITCH,
@@ -377,7 +413,11 @@ class CostModelPolicy(Policy):
         figures = self._figures(backend)
         if figures.copy_in is not None:
             nbytes, count = call.missing(backend)
-            seconds = figures.copy_in.seconds(nbytes, count) if count else 0.0
+            if figures.page_locked_in is not None:
+                fast, of_these = call.page_locked(backend)
+                seconds = figures.page_locked_in.seconds(fast, of_these)
+                nbytes, count = nbytes - fast, count - of_these
+            seconds += figures.copy_in.seconds(nbytes, count)
         for array, where in zip(call.arrays, call.whereabouts, strict=False):
             # from one device to another, or for the reference, by way of the host
             if backend not in where and "" not in where:
@@ -462,7 +502,9 @@ class CostModelPolicy(Policy):
         for point in curve.points:
             seconds = point.seconds
             if figures.copy_in is not None and figures.copy_out is not None:
-                seconds += figures.copy_in.fixed + figures.copy_out.fixed
+                copies = (figures.copy_in, figures.page_locked_in)
+                seconds += min(copy.fixed for copy in copies if copy is not None)
+                seconds += figures.copy_out.fixed
             if reference.seconds(point.work) >= self.level.speedup * seconds:
                 return self._between(reference, curve, point.elements)
         return math.inf

@@ -17,13 +17,13 @@ _ELEMENTS = 2_048
 _TIMES = 16
 _REMEMBERED = 101
 _NEEDED = 5
-_LOADED = 0.5
+LOADED = 0.5
 
 
 def busy() -> str:
     """Return how many programs want how many cores, or nothing if those are few."""
     load, there = (os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0), cores()
-    return f"a load of {load:.1f} on {there} cores" if load > _LOADED * there else ""
+    return f"a load of {load:.1f} on {there} cores" if load > LOADED * there else ""
 
 
 class Canary:

@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.calibration.timing import Failure, fastest
 from dispatch_xp.profile import Copy
 
-__all__ = ["copies", "startup", "switch"]
+__all__ = ["copies", "page_locked_copy", "startup", "switch"]
 
 # all that is ours is imported before the clock starts
 _START = """
@@ -70,21 +71,51 @@ def copies(backend: Backend, largest: int = 64_000_000) -> tuple[Copy | None, Co
     """Return the cost of copying in and out; None for a backend on the host's memory."""
     if backend.shares_host_memory:
         return None, None
-    sizes = [s for s in (8_000, 800_000, 8_000_000, largest) if s <= largest]
-    dtype = np.dtype(np.float64)
+    sizes = _sizes(largest)
     times_in, times_out = [], []
     for size in sizes:
-        host = np.ones(size // 8)
-
-        def copy_in(array: Any = host) -> Any:
-            value = backend.copy_in(array, dtype)
-            backend.synchronize()
-            return value
-
+        copy_in = partial(_copied_in, backend, np.ones(size // _DOUBLE.itemsize))
         device = copy_in()
         times_in.append(fastest(copy_in, 0.2))
         times_out.append(fastest(partial(backend.copy_out, device), 0.2))
     return _line(sizes, times_in), _line(sizes, times_out)
+
+
+def page_locked_copy(backend: Backend, largest: int = 64_000_000) -> Copy | None:
+    """Return the cost of copying in from page-locked memory; None where there is no such thing.
+
+    Raises
+    ------
+    Failure
+        If the backend doesn't know such memory again: the figures would never be used.
+    """
+    if backend.shares_host_memory:
+        return None
+    sizes = _sizes(largest)
+    times = []
+    for size in sizes:
+        memory = backend.page_locked(size)
+        if memory is None:
+            return None
+        host = memory.view(_DOUBLE)
+        host[...] = 1.0
+        if not backend.is_page_locked(host, _DOUBLE):
+            raise Failure("it does not recognise its own page-locked memory")
+        times.append(fastest(partial(_copied_in, backend, host), 0.2))
+    return _line(sizes, times)
+
+
+_DOUBLE = np.dtype(np.float64)
+
+
+def _sizes(largest: int) -> list[int]:
+    return [size for size in (8_000, 800_000, 8_000_000, largest) if size <= largest]
+
+
+def _copied_in(backend: Backend, array: npt.NDArray[Any]) -> Any:
+    value = backend.copy_in(array, _DOUBLE)
+    backend.synchronize()
+    return value
 
 
 def _line(sizes: list[int], seconds: list[float]) -> Copy:

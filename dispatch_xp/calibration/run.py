@@ -15,8 +15,8 @@ from dispatch_xp import backends as registry
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.blas_threads import BlasThreads
 from dispatch_xp.calibration import blas_threads
-from dispatch_xp.calibration.canary import Canary, busy
-from dispatch_xp.calibration.overheads import copies, startup, switch
+from dispatch_xp.calibration.canary import LOADED, Canary, busy
+from dispatch_xp.calibration.overheads import copies, page_locked_copy, startup, switch
 from dispatch_xp.calibration.plan import DEPTHS, Case, Depth, Task, tasks
 from dispatch_xp.calibration.timing import Failure, on_backend, on_device, on_reference
 from dispatch_xp.config import Settings
@@ -37,6 +37,8 @@ _TOGETHER = 24
 _TOGETHER_BYTES = 512 * 2**20
 # OpenBLAS spins for 2^26 ticks after a call, which is 20 to 35 ms; OpenMP for a millisecond or so
 _REST_BLAS, _REST = 0.08, 0.003
+# seconds to wait to hear how busy a device is
+_HEARING = 2.0
 # times the expected seconds from which a point is measured again, and how often
 _ODD, _AGAIN = 2.0, 3
 # a point is in doubt if its speed-up is within this logarithm of what level 5 requires
@@ -234,6 +236,9 @@ class _Run:
                 self.notes.append(f"{name}: {error}")
 
     def _prepare(self, backend: Backend, description: str) -> None:
+        others = backend.others_load(_HEARING)
+        if others is not None and others > LOADED:
+            self.notes.append(f"{backend.name}: other programs kept it busy: {others:.0%}")
         started = time.perf_counter()
         backend.start()
         here = time.perf_counter() - started
@@ -244,12 +249,19 @@ class _Run:
             begin = here
         copy_in, copy_out = copies(backend)
         try:
+            page_locked = page_locked_copy(backend)
+        except Exception as error:  # a library's own; ordinary memory is measured
+            self.notes.append(f"{backend.name}: page-locked memory could not be measured: {error}")
+            page_locked = None
+        try:
             change = switch(backend)
         except Exception as error:  # its curves will say the same
             self.notes.append(f"{backend.name}: changing to it could not be timed: {error}")
             change = 0.0
         self.backends.append(backend)
-        self.figures[backend.name] = BackendProfile(description, begin, change, copy_in, copy_out)
+        self.figures[backend.name] = BackendProfile(
+            description, begin, change, copy_in, copy_out, page_locked
+        )
 
     def measure(self, todo: list[Task]) -> None:
         """Measure in passes, each up to a larger size; then again, as often as time allows."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+# seconds to wait to hear how busy a device is
+_PATIENCE = 2.0
 _DOORS = {"numpy._core._methods": "methods, as x.sum()"}
 
 
@@ -55,7 +57,11 @@ def _report() -> dict[str, Any]:
         "version": dispatch_xp.__version__,
         "backends": found,
         "profile": _profile(settings.profile),
-        "level": {"level": settings.level, "speedup": LEVELS[settings.level].speedup},
+        "level": {
+            "level": settings.level,
+            "speedup": LEVELS[settings.level].speedup,
+            "others_load": LEVELS[settings.level].others_load,
+        },
         "choice": {"backend": settings.backend, "policy": settings.policy},
         "doors": doors,
         "functions_without_door": problems,
@@ -73,8 +79,12 @@ def _backends(wanted: tuple[str, ...]) -> list[dict[str, Any]]:
 
     found = []
     for name in dict.fromkeys((*wanted, *backends.names(entry_points=True))):
+        others, unknown = None, ""
         try:
-            availability = backends.get(name).probe()
+            backend = backends.get(name)
+            availability = backend.probe()
+            if availability.available and name in wanted and not backend.shares_host_memory:
+                others, unknown = backend.others_load(_PATIENCE), backend.others_problem()
         except PluginError as error:
             availability = Availability(False, str(error))
         except Exception as error:  # of a third party's, which must not hide all the rest
@@ -86,6 +96,8 @@ def _backends(wanted: tuple[str, ...]) -> list[dict[str, Any]]:
                 "reason": availability.reason,
                 "description": availability.description,
                 "used": name in wanted,
+                "others_load": others,
+                "others_problem": unknown,
             }
         )
     return found
@@ -109,7 +121,15 @@ def _profile(configured: str | None) -> dict[str, Any]:
         "depth": profile.depth,
         "curves": len(profile.curves),
         "backends": {
-            name: {"startup": figures.startup, "switch": figures.switch}
+            name: {
+                "startup": figures.startup,
+                "switch": figures.switch,
+                "copies": {
+                    way: copy.bytes_per_second
+                    for way in ("copy_in", "page_locked_in", "copy_out")
+                    if (copy := getattr(figures, way)) is not None
+                },
+            }
             for name, figures in profile.backends.items()
         },
         "blas_threads": _blas_threads(profile),
@@ -165,6 +185,23 @@ def _advice(pools: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[st
     return lines
 
 
+def _speeds(copies: dict[str, float]) -> str:
+    """Say how fast copies are, each way."""
+    ways = {"copy_in": "in", "page_locked_in": "in from page-locked memory", "copy_out": "out"}
+    return ", ".join(f"{ways[way]} {speed / 1e9:.1f} GB/s" for way, speed in copies.items())
+
+
+def _others(found: list[dict[str, Any]], limit: float) -> list[str]:
+    """Say how busy other programs keep each device, and what the level goes along with."""
+    lines = []
+    for b in found:
+        if b["others_load"] is not None:
+            lines.append(f"{b['name']}: {b['others_load']:.0%} used by others, {limit:.0%} allowed")
+        elif b["others_problem"]:
+            lines.append(f"{b['name']}: use by others is not known: {b['others_problem']}")
+    return lines
+
+
 def _print(report: dict[str, Any]) -> None:
     from rich.text import Text
 
@@ -202,6 +239,8 @@ def _print(report: dict[str, Any]) -> None:
                 f"  {name}: {figures['startup']:.2f} s to start; changing from the reference to it "
                 f"costs {figures['switch'] * 1e3:.2f} ms"
             )
+            if figures["copies"]:
+                out.print(f"  {name}: copies {_speeds(figures['copies'])}")
     choice = report["choice"]
     if choice["backend"] == "auto":
         out.print(f"policy           {choice['policy']}")
@@ -211,6 +250,8 @@ def _print(report: dict[str, Any]) -> None:
     out.print(
         f"level            {level['level']}: a backend has to be {level['speedup']:g} times as fast"
     )
+    for line in _others(report["backends"], level["others_load"]):
+        out.print(f"  {line}", soft_wrap=True)
 
     out.print()
     doors = table("door", "in place", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import dispatch_xp
-from dispatch_xp.backends import cupy_availability
+from dispatch_xp.backends import cupy_availability, nvml
 from dispatch_xp.backends.cupy import STICKY, CupyBackend
 from dispatch_xp.call import Call
 from dispatch_xp.errors import BackendUnavailable
@@ -168,6 +169,8 @@ class Device:
         self.current: list[int] = []
         self.fault: Exception | None = None
         self.plan_memory = -1
+        self.page_locked: set[int] = set()
+        self.synchronized = 0
 
     def started(self) -> CupyBackend:
         device = self
@@ -202,7 +205,18 @@ class Device:
             def __exit__(self, *_: object) -> None:
                 pass
 
+        def empty_pinned(shape: tuple[int, ...], dtype: Any) -> Any:
+            memory = np.empty(shape, dtype)
+            device.page_locked.add(memory.ctypes.data)
+            return memory
+
+        def attributes(address: int) -> Any:
+            if isinstance(device.fault, CUDARuntimeError):
+                raise device.fault
+            return SimpleNamespace(type=1 if address in device.page_locked else 0)
+
         def synchronize() -> None:
+            device.synchronized += 1
             if isinstance(device.fault, RuntimeError):
                 raise device.fault
 
@@ -218,6 +232,9 @@ class Device:
         runtime = SimpleNamespace(
             CUDARuntimeError=CUDARuntimeError,
             memGetInfo=lambda: (1000, 4000),
+            pointerGetAttributes=attributes,
+            cudaMemoryTypeHost=1,
+            deviceGetPCIBusId=lambda number: f"0000:0{number}:00.0",
             deviceSynchronize=synchronize,
         )
         cupy = SimpleNamespace(
@@ -236,7 +253,8 @@ class Device:
         )
         fft = SimpleNamespace(fft=lambda x, n, axis, norm: np.fft.fft(x, n, axis, norm))
         backend = CupyBackend()
-        backend.xp = SimpleNamespace(cupy=cupy, cupyx=SimpleNamespace(errstate=Errors), fft=fft)
+        cupyx = SimpleNamespace(errstate=Errors, empty_pinned=empty_pinned)
+        backend.xp = SimpleNamespace(cupy=cupy, cupyx=cupyx, fft=fft)
         backend.started = True
         return backend
 
@@ -274,6 +292,67 @@ def test_widening_happens_on_the_device(char: str) -> None:
     np.testing.assert_array_equal(np.asarray(value), np.arange(5.0))
 
 
+def page_locked(backend: CupyBackend, dtype: Any = DOUBLE, n: int = 24) -> Any:
+    memory = backend.page_locked(n * np.dtype(dtype).itemsize)
+    assert memory is not None
+    array = memory.view(dtype)
+    array[...] = np.arange(n)
+    return array
+
+
+def test_page_locked_memory_is_told_apart() -> None:
+    device = Device()
+    backend = device.started()
+    x = page_locked(backend)
+    assert backend.is_page_locked(x, DOUBLE)
+    assert backend.is_page_locked(x.reshape(4, 6), DOUBLE)
+    assert not backend.is_page_locked(np.ones(24), DOUBLE)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "needed", "itself"),
+    [("f4", "f8", True), ("i4", "f8", True), ("f4", "c16", True),
+     ("f8", "f4", False), ("i8", "f8", False), (">f8", "f8", False)],
+)  # fmt: skip
+def test_what_is_converted_on_the_host_is_not_read_there(
+    dtype: str, needed: str, itself: bool
+) -> None:
+    device = Device()
+    backend = device.started()
+    x = page_locked(backend, dtype)
+    assert backend.is_page_locked(x, np.dtype(needed)) is itself
+    backend.copy_in(x, np.dtype(needed))
+    assert (device.uploaded[0] is x) is itself
+
+
+def test_rows_in_another_order_are_not_read_there() -> None:
+    device = Device()
+    backend = device.started()
+    x = page_locked(backend).reshape(4, 6)
+    assert not backend.is_page_locked(x.T, DOUBLE)
+    backend.copy_in(x.T, DOUBLE)
+    assert not np.shares_memory(device.uploaded[0], x)
+
+
+def test_the_caller_may_write_to_page_locked_memory_at_once() -> None:
+    device = Device()
+    backend = device.started()
+    backend.copy_in(np.ones(24), DOUBLE)
+    assert device.synchronized == 0
+    backend.copy_in(page_locked(backend), DOUBLE)
+    assert device.synchronized == 1
+
+
+def test_a_lost_device_knows_no_page_locked_memory() -> None:
+    device = Device()
+    backend = device.started()
+    x = page_locked(backend)
+    device.fault = CUDARuntimeError(700)
+    assert not backend.is_page_locked(x, DOUBLE)
+    assert not backend.is_page_locked(x, DOUBLE)
+    assert "given up" in backend.probe().reason
+
+
 def test_every_use_names_the_device() -> None:
     device = Device()
     backend = device.started()
@@ -294,6 +373,17 @@ def test_fft_plans_are_capped() -> None:
     device.plan_memory = 5
     backend.run(call, (np.ones(8),))
     assert device.plan_memory == 5
+
+
+def test_a_start_says_which_device_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CUDA may count the devices in another order than the driver."""
+    monkeypatch.setattr(nvml, "_OTHERS", {})
+    libraries = Device().started().xp
+    monkeypatch.setattr(cupy_availability, "load", lambda device: libraries)
+    backend = CupyBackend()
+    backend.start()
+    assert nvml.others(0)._name == "0000:00:00.0"
+    assert nvml.others(0)._is_ours_too
 
 
 def test_memory_counts_what_the_pool_can_give_back() -> None:
@@ -368,14 +458,25 @@ def test_no_device_after_fork() -> None:
 
 def test_cupy_has_what_the_backend_calls() -> None:
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    cupyx = pytest.importorskip("cupyx")
     cache = cupy.fft._cache.PlanCache
     for name in ("get_memsize", "set_memsize", "clear"):
         assert callable(getattr(cache, name))
     for name in ("free_bytes", "used_bytes", "get_limit", "free_all_blocks"):
         assert callable(getattr(cupy.cuda.MemoryPool, name))
-    for name in ("memGetInfo", "deviceSynchronize", "getDeviceCount", "driverGetVersion"):
+    for name in (
+        "memGetInfo",
+        "deviceSynchronize",
+        "getDeviceCount",
+        "driverGetVersion",
+        "deviceGetPCIBusId",
+    ):
         assert callable(getattr(cupy.cuda.runtime, name))
     assert callable(cupy.get_default_pinned_memory_pool().free_all_blocks)
     assert callable(cupy.fft.config.get_plan_cache)
     assert callable(cupy.ndarray.set)
+    assert {"shape", "dtype"} <= set(inspect.signature(cupyx.empty_pinned).parameters)
+    assert "(intptr_t ptr)" in cupy.cuda.runtime.pointerGetAttributes.__doc__
+    assert hasattr(cupy.cuda.runtime.PointerAttributes, "type")
+    assert cupy.cuda.runtime.cudaMemoryTypeHost == 1
     assert issubclass(cupy.cuda.memory.OutOfMemoryError, MemoryError)

@@ -140,6 +140,54 @@ def test_copies_are_left_out_of_the_curve_of_a_device_and_measured_apart(use):
     assert run < both
 
 
+class PageLocking(Device):
+    """Copies of page-locked memory are made once, others ten times."""
+
+    def __init__(self):
+        self.given = []
+
+    def page_locked(self, nbytes):
+        self.given.append(np.empty(nbytes, np.uint8))
+        return self.given[-1]
+
+    def is_page_locked(self, array, dtype):
+        return any(np.shares_memory(array, x) for x in self.given)
+
+    def copy_in(self, array, dtype):
+        if self.is_page_locked(array, dtype):
+            return array.copy()
+        return super().copy_in(array, dtype)
+
+
+def test_copies_from_page_locked_memory_are_measured_apart(use):
+    figures = calibrate(use(PageLocking), operations=["exp"], seconds=1e-9).backends["device"]
+    assert figures.page_locked_in.bytes_per_second > 2 * figures.copy_in.bytes_per_second
+
+
+def test_a_backend_without_page_locked_memory_has_no_figures_for_it(use):
+    profile = calibrate(use(Fake, Device), operations=["exp"], seconds=1e-9)
+    assert [f.page_locked_in for f in profile.backends.values()] == [None, None]
+    assert not any("page-locked" in note for note in profile.notes)
+
+
+@pytest.mark.parametrize("failure", ["gives", "knows"])
+def test_page_locked_memory_that_fails_is_a_note(use, failure):
+    class Poor(PageLocking):
+        def page_locked(self, nbytes):
+            if failure == "gives":
+                raise MemoryError("no more of it")
+            return super().page_locked(nbytes)
+
+        def is_page_locked(self, array, dtype):
+            return False
+
+    profile = calibrate(use(Poor), operations=["exp"], seconds=1e-9)
+    assert profile.backends["device"].copy_in is not None
+    assert profile.backends["device"].page_locked_in is None
+    said = {"gives": "no more of it", "knows": "does not recognise its own"}[failure]
+    assert any("page-locked memory" in note and said in note for note in profile.notes)
+
+
 def test_an_unavailable_backend_is_a_note(use):
     class Missing(Fake):
         name = "missing"
@@ -150,6 +198,19 @@ def test_an_unavailable_backend_is_a_note(use):
     profile = calibrate(use(Missing, Fake), operations=["exp"])
     assert profile.backends.keys() == {"fake"}
     assert any("it is not installed" in note for note in profile.notes)
+
+
+@pytest.mark.parametrize(("load", "noted"), [(0.8, True), (0.1, False), (None, False)])
+def test_a_device_that_others_keep_busy_is_noted(use, load, noted):
+    class Shared(Device):
+        def others_load(self, wait):
+            assert not self.started
+            assert wait > 0
+            return load
+
+    profile = calibrate(use(Shared), operations=["exp"], seconds=1e-9)
+    busy = [note for note in profile.notes if note.startswith("device: other programs")]
+    assert busy == (["device: other programs kept it busy: 80%"] if noted else [])
 
 
 def test_a_backend_that_does_not_start_is_a_note(use):

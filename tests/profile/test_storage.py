@@ -41,8 +41,7 @@ backends = nested(
         st.text(),
         st.floats(0, 10),
         st.floats(0, 1),
-        st.none() | st.builds(Copy, st.floats(0, 1), positive),
-        st.none() | st.builds(Copy, st.floats(0, 1), positive),
+        *[st.none() | st.builds(Copy, st.floats(0, 1), positive)] * 3,
     ),
 )
 
@@ -64,6 +63,12 @@ def test_what_is_written_is_read(tmp_path_factory, points, figures):
     written = Profile(this_machine(), points, figures, notes=["one"])
     write(written, path)
     assert msgspec.to_builtins(read(path)) == msgspec.to_builtins(written)
+
+
+def test_a_file_from_before_page_locked_memory_was_measured_is_read(example, path):
+    write(example, path)
+    changed(path, lambda content: content["backends"]["threads"].pop("page_locked_in"))
+    assert read(path).backends == example.backends
 
 
 def test_nothing_but_the_profile_is_left_in_the_folder(example, path):
