@@ -10,6 +10,7 @@ from html import escape
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -107,7 +108,7 @@ class Explanation:
         )
 
     def _answer(self) -> list[str]:
-        detail = f" ({self.decision.detail})" if self.decision.detail else ""
+        detail = f" ({self.decision.why})" if self.decision.why else ""
         lines = [f"{self.backend}: {self.reason}{detail}"]
         if self.decision.predictions:
             lines.append(
@@ -186,7 +187,8 @@ def explain(
         decision = Decision(REFERENCE, refusal.reason, refusal.detail)
         return Explanation(path, None, decision, MappingProxyType({}), state.settings.level)
     decision, _ = decide(state, call)
-    decision = replace(decision, predictions=_with_startup(state, decision.predictions))
+    predictions = _with_startup(state, decision.predictions)
+    decision = msgspec.structs.replace(decision, predictions=predictions)
     others = MappingProxyType(_others(state, call, decision))
     return Explanation(path, call, decision, others, state.settings.level)
 
@@ -232,7 +234,7 @@ def _with_startup(
             candidate = backends.get(name)
             loaded = candidate.modules and all(m in sys.modules for m in candidate.modules)
             if not candidate.started and not loaded:
-                prediction = replace(prediction, startup=figures.startup)
+                prediction = msgspec.structs.replace(prediction, startup=figures.startup)
         found[name] = prediction
     return MappingProxyType(found)
 

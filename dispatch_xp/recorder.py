@@ -117,7 +117,7 @@ class Recorder(Observer):
     def add(self, ended: Ended) -> None:
         """Add a call that has ended."""
         call, decision = ended.call, ended.decision
-        detail = "; ".join(part for part in (decision.detail, ended.note) if part)
+        detail = "; ".join(part for part in (decision.why, ended.note) if part)
         record = Record(
             function=ended.function,
             operation=call.operation.name if call is not None else "",

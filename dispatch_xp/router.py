@@ -174,7 +174,7 @@ def consider(
                 return outcome
             results = finished
         note = f"{backend.name} tried first"
-        failed = replace(decision, backend=REFERENCE, reason=results.reason, detail=results.detail)
+        failed = decision.ended(results.reason, results.detail)
         return Outcome(state, function.path, call, failed, note, began=started)
     finally:
         CURRENT.reset(token)

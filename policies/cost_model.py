@@ -9,11 +9,11 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from dispatch_xp.backends.interface import Backend
@@ -63,8 +63,7 @@ class _Names(dict[np.dtype[Any], str]):
 _NAMES = _Names()
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
+class _Option(msgspec.Struct, frozen=True):
     """A backend that promises enough, once it runs."""
 
     backend: Backend
@@ -98,8 +97,7 @@ class _Doubt:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Weighed:
+class _Weighed(msgspec.Struct, frozen=True, eq=False):
     """What the predictions say: `options` from the fastest on, and what to do without them."""
 
     options: tuple[_Option, ...]
@@ -107,6 +105,27 @@ class _Weighed:
     standing: Standing
     doubt: _Doubt | None = None
     stands: bool = True
+
+
+class _Speed(msgspec.Struct, frozen=True):
+    """What predicts the calls of one operation, layout and dtype on a backend."""
+
+    curve: Curve
+    correction: float
+    figures: BackendProfile
+    copies: bool
+    """Whether anything has to be copied."""
+
+
+class _Kind:
+    """Calls of one operation, layout and dtype: dropped when a correction of theirs changes."""
+
+    __slots__ = ("speeds", "weighed")
+
+    def __init__(self) -> None:
+        self.speeds: dict[str, _Speed | None] = {}
+        # by what they depend on
+        self.weighed: dict[object, _Weighed] = {}
 
 
 class CostModelPolicy(Policy):
@@ -140,8 +159,8 @@ class CostModelPolicy(Policy):
         self._lock = threading.Lock()
         self._ratios: dict[tuple[_Key, str], deque[float]] = {}
         self._corrections: dict[tuple[_Key, str], float] = {}
-        # by what they depend on, so that a correction drops no others
-        self._weighed: dict[_Key, dict[object, _Weighed]] = {}
+        # each by itself, so that a correction drops no others
+        self._kinds: dict[_Key, _Kind] = {}
         self._stand_ins: dict[_Key, Mapping[str, Curve]] = {}
         self._missed: dict[str, float] = {}
         # what each call misses that passes while a decision to wait for a start stands, by backend
@@ -185,9 +204,9 @@ class CostModelPolicy(Policy):
         if self.profile is None:
             return stay(Reason.NO_PROFILE, self.detail)
         key = (call.operation.name, call.layout, _NAMES[call.dtype])
-        known = self._weighed.get(key)
-        if known is None:
-            known = self._weighed.setdefault(key, {})
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self._kinds.setdefault(key, _Kind())
         work = call.workload
         # everything that a prediction depends on
         what = (
@@ -200,12 +219,12 @@ class CostModelPolicy(Policy):
             self._page_locked(call, candidates) if self._tells_memory_apart else (),
             *candidates,
         )
-        weighed = known.get(what)
+        weighed = kind.weighed.get(what)
         if weighed is None:
-            weighed = self._weigh(call, key, candidates)
-            if len(known) >= _CACHED:
-                known.clear()
-            known[what] = weighed
+            weighed = self._weigh(call, key, kind, candidates)
+            if len(kind.weighed) >= _CACHED:
+                kind.weighed.clear()
+            kind.weighed[what] = weighed
         if weighed.doubt is not None and call.arrays:
             calls = 1 if weighed.options else 1 + weighed.standing.end()
             with self._lock:
@@ -227,13 +246,13 @@ class CostModelPolicy(Policy):
             if backend.name in self._tells_memory_apart
         )
 
-    def _weigh(self, call: Call, key: _Key, candidates: Sequence[Backend]) -> _Weighed:
+    def _weigh(self, call: Call, key: _Key, kind: _Kind, candidates: Sequence[Backend]) -> _Weighed:
         """Return the backends that are predicted to be enough faster."""
         predictions = {}
-        for name in (REFERENCE, *(backend.name for backend in candidates)):
-            prediction = self.predict(call, name)
-            if prediction is not None:
-                predictions[name] = prediction
+        for name in (REFERENCE, *[backend.name for backend in candidates]):
+            speed = self._speed(key, kind, name)
+            if speed is not None:
+                predictions[name] = self._predicted(call, name, speed)
         required = self.level.speedup
         found = MappingProxyType(predictions)
         if REFERENCE not in predictions or len(predictions) < 2:
@@ -241,27 +260,23 @@ class CostModelPolicy(Policy):
             stays = Decision(REFERENCE, Reason.NO_CURVE, " ".join(key), found, required, standing)
             return _Weighed((), stays, standing)
         reference = predictions[REFERENCE].total
-        totals = {name: p.total for name, p in predictions.items() if name != REFERENCE}
-        best = min(totals, key=totals.__getitem__)
         # where a decision stands nobody looks at the arguments' memory
         stands = not self._depends_on_memory(call, candidates, predictions)
         calls = int(min(_STANDS / reference, _STANDS_CALLS)) if reference and stands else 0
         standing = Standing(calls)
-        promise = self._promise(best, predictions)
-        stays = Decision(REFERENCE, Reason.NOT_FASTER, promise, found, required, standing)
+        stays = Decision(REFERENCE, Reason.NOT_FASTER, "", found, required, standing)
         options = []
         for backend in candidates:
             name = backend.name
+            prediction = predictions.get(name)
+            total = 0.0 if prediction is None else prediction.total
             # nothing to do is nothing to gain
-            if name in totals and reference >= required * totals[name] > 0:
-                decision = Decision(
-                    name, Reason.FASTEST, self._promise(name, predictions), found, required
-                )
+            if reference >= required * total > 0:
+                decision = Decision(name, Reason.FASTEST, "", found, required)
                 figures = self._figures(name)
-                options.append(
-                    _Option(backend, decision, totals[name], figures.startup, figures.switch)
-                )
-        options.sort(key=lambda option: option.total)
+                options.append(_Option(backend, decision, total, figures.startup, figures.switch))
+        if len(options) > 1:
+            options.sort(key=lambda option: option.total)
         chosen = options[0].backend.name if options else REFERENCE
         doubt = self._doubt(key, chosen, predictions, candidates)
         return _Weighed(tuple(options), stays, standing, doubt, stands)
@@ -290,6 +305,8 @@ class CostModelPolicy(Policy):
         candidates: Sequence[Backend],
     ) -> _Doubt | None:
         """Return what the profile alone would choose, if that is something else."""
+        if not self._corrections:
+            return None
         corrections = {name: self._correction(key, name) for name in predictions}
         if all(correction == 1.0 for correction in corrections.values()):
             return None
@@ -312,11 +329,6 @@ class CostModelPolicy(Policy):
             best, Reason.PROBE, detail, MappingProxyType(dict(predictions)), self.level.speedup
         )
         return _Doubt(decision, gain, cost)
-
-    def _promise(self, name: str, predictions: Mapping[str, Prediction]) -> str:
-        total = predictions[name].total
-        speedup = predictions[REFERENCE].total / total if total > 0 else 1.0
-        return f"{name} {speedup:.2f} times as fast, {self.level.speedup:g} required"
 
     def _bought(self, call: Call, weighed: _Weighed) -> Decision:
         """Return the fastest option that runs already, or whose start or change is repaid now."""
@@ -375,7 +387,7 @@ class CostModelPolicy(Policy):
         name, stays = option.backend.name, weighed.stay
         predictions: Mapping[str, Prediction] = {
             **stays.predictions,
-            name: replace(stays.predictions[name], startup=startup + option.switch),
+            name: msgspec.structs.replace(stays.predictions[name], startup=startup + option.switch),
         }
         missed = self._missed.get(name, 0.0)
         reference = stays.predictions[REFERENCE].total
@@ -398,14 +410,27 @@ class CostModelPolicy(Policy):
         if self.profile is None:
             return None
         key = (call.operation.name, call.layout, _NAMES[call.dtype])
-        curve = self._curve(key, backend)
-        if curve is None:
-            return None
+        speed = self._speed(key, self._kinds.get(key) or _Kind(), backend)
+        return None if speed is None else self._predicted(call, backend, speed)
+
+    def _speed(self, key: _Key, kind: _Kind, backend: str) -> _Speed | None:
+        """Return what predicts a kind of calls on a backend, if anything does."""
+        try:
+            return kind.speeds[backend]
+        except KeyError:
+            curve, figures = self._curve(key, backend), self._figures(backend)
+            copies = figures.copy_in is not None or figures.copy_out is not None
+            correction = self._correction(key, backend)
+            speed = None if curve is None else _Speed(curve, correction, figures, copies)
+            kind.speeds[backend] = speed
+            return speed
+
+    def _predicted(self, call: Call, backend: str, speed: _Speed) -> Prediction:
         work = call.workload
-        run = curve.seconds(work.work, work.flops) * self._correction(key, backend)
-        copy_in = self._copy_in(call, backend)
-        copy_out = self._copy_out(call, backend)
-        return Prediction(run=run, copy_in=copy_in, copy_out=copy_out)
+        run = speed.curve.seconds(work.work, work.flops) * speed.correction
+        if not speed.copies and not call.owners:
+            return Prediction(run)
+        return Prediction(run, self._copy_in(call, backend), self._copy_out(call, backend))
 
     def _copy_in(self, call: Call, backend: str) -> float:
         """Return what it takes to bring there the arguments that are elsewhere."""
@@ -548,7 +573,8 @@ class CostModelPolicy(Policy):
             if abs(math.log(ratio / known)) > _NOTICEABLE:
                 self._corrections[key, backend] = ratio
                 self._learned.add((key, backend))
-                for weighed in self._weighed.pop(key, {}).values():
+                kind = self._kinds.pop(key, None)
+                for weighed in list(kind.weighed.values()) if kind is not None else ():
                     weighed.standing.withdraw()
 
     def _pools(self, call: Call, key: _Key, backend: str, seconds: float, excess: float) -> float:

@@ -78,7 +78,7 @@ def on_backend(case: Case, backend: Backend, settings: Settings, budget: float) 
     def run() -> None:
         outcome = consider(state, function, arguments, keywords)
         if not outcome.done:
-            raise Failure(f"{outcome.decision.reason}: {outcome.decision.detail}")
+            raise Failure(f"{outcome.decision.reason}: {outcome.decision.why}")
         backend.synchronize()
 
     return fastest(run, budget)
@@ -94,7 +94,7 @@ def on_device(case: Case, backend: Backend, settings: Settings, budget: float) -
     """
     outcome = consider(state_for(backend, settings), case.function, case.arguments, case.keywords)
     if not outcome.done:
-        raise Failure(f"{outcome.decision.reason}: {outcome.decision.detail}")
+        raise Failure(f"{outcome.decision.reason}: {outcome.decision.why}")
     call = case.call
     arrays = tuple(backend.copy_in(array, call.dtype) for array in call.arrays)
 

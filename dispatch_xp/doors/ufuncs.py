@@ -231,7 +231,7 @@ def _routed(
         results = stay(Reason.NON_FINITE_RESULT, backend.name)
     seconds = perf_counter() - started
     if isinstance(results, Decision):
-        failed = replace(decision, backend=REFERENCE, reason=results.reason, detail=results.detail)
+        failed = decision.ended(results.reason, results.detail)
         return failed, f"{backend.name} tried first"
     if state.policy is not None:
         state.policy.observe(call, backend.name, seconds)

@@ -79,8 +79,7 @@ DIFFERENCES = (
         "scipy.linalg",
         _TORCH,
         r"TestSolve::test_overwrite_args\[",
-        "asks that LAPACK has left its factors in a matrix that may be overwritten, and no result is "
-        "there",
+        "asks for LAPACK's factors in a matrix that may be overwritten, where no result is left",
     ),
     Difference(
         "scipy.linalg",

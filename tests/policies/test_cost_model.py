@@ -161,7 +161,7 @@ def test_what_is_remembered_is_bounded(exp, fake, profile_of):
     candidates = [fake("fast")]
     for n in range(1, cost_model._CACHED + 100):
         policy.choose(exp(n), candidates)
-    assert sum(map(len, policy._weighed.values())) <= cost_model._CACHED
+    assert sum(len(kind.weighed) for kind in policy._kinds.values()) <= cost_model._CACHED
 
 
 # --- the limit
