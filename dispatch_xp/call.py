@@ -59,6 +59,7 @@ class Call:
     owners: tuple[Holder | None, ...] = ()
     _whereabouts: tuple[Whereabouts, ...] | None = field(init=False, default=None)
     _workload: Workload | None = field(init=False, default=None)
+    _layout: str = field(init=False, default="")
     _page_locked: Mapping[str, tuple[int, int]] | None = field(init=False, default=None)
 
     @property
@@ -124,8 +125,12 @@ class Call:
 
     @property
     def layout(self) -> str:
-        """Which speed curve predicts the call."""
-        return self.operation.layout(self.shapes, self.options)
+        """Which speed curve predicts the call; found when first asked for."""
+        if not self._layout:
+            layout = self.operation.layout(self.shapes, self.options)
+            object.__setattr__(self, "_layout", layout)
+            return layout
+        return self._layout
 
     @property
     def curve(self) -> tuple[str, str, str]:

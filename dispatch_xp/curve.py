@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterable
+from math import exp, inf, log
 
 import msgspec
 
@@ -49,7 +49,7 @@ class Curve:
         for point in points:
             work = point.work
             positive = work > 0 and point.seconds > 0
-            if not (positive and 0 < work / point.seconds < math.inf):
+            if not (positive and 0 < work / point.seconds < inf):
                 raise ValueError(f"not a measurement: {point}")
             known = fastest.get(work)
             if known is None or point.seconds < known.seconds:
@@ -65,7 +65,7 @@ class Curve:
         rates: dict[float, float] = {}
         for point in self.points:
             # of neighbouring floats the logarithms may be the same
-            work, rate = math.log(point.work), math.log(point.work / point.seconds)
+            work, rate = log(point.work), log(point.work / point.seconds)
             rates[work] = max(rate, rates.get(work, rate))
         # another thread may do the same: what it looks at last is set last
         self._rates = list(rates.values())
@@ -76,17 +76,17 @@ class Curve:
         if not self._works:
             self._take_logarithms()
         works, rates = self._works, self._rates
-        x = math.log(max(work, 1e-300))
+        x = log(work if work > 1e-300 else 1e-300)
         i = bisect_right(works, x)
         if i == 0:
             if len(works) == 1:
-                return math.exp(rates[0])
+                return exp(rates[0])
             slope = (rates[1] - rates[0]) / (works[1] - works[0])
-            return math.exp(rates[0] + min(max(slope, 0.0), 1.0) * (x - works[0]))
+            return exp(rates[0] + min(max(slope, 0.0), 1.0) * (x - works[0]))
         if i == len(works):
-            return math.exp(rates[-1])
+            return exp(rates[-1])
         share = (x - works[i - 1]) / (works[i] - works[i - 1])
-        return math.exp(rates[i - 1] + share * (rates[i] - rates[i - 1]))
+        return exp(rates[i - 1] + share * (rates[i] - rates[i - 1]))
 
     def seconds(self, work: float, flops: float | None = None) -> float:
         """Return the predicted time.

@@ -204,9 +204,7 @@ class CostModelPolicy(Policy):
         if self.profile is None:
             return stay(Reason.NO_PROFILE, self.detail)
         key = (call.operation.name, call.layout, _NAMES[call.dtype])
-        kind = self._kinds.get(key)
-        if kind is None:
-            kind = self._kinds.setdefault(key, _Kind())
+        kind = self._kinds.get(key) or self._kinds.setdefault(key, _Kind())
         work = call.workload
         # everything that a prediction depends on
         what = (
@@ -248,9 +246,9 @@ class CostModelPolicy(Policy):
 
     def _weigh(self, call: Call, key: _Key, kind: _Kind, candidates: Sequence[Backend]) -> _Weighed:
         """Return the backends that are predicted to be enough faster."""
-        predictions = {}
+        predictions, speeds = {}, kind.speeds
         for name in (REFERENCE, *[backend.name for backend in candidates]):
-            speed = self._speed(key, kind, name)
+            speed = speeds[name] if name in speeds else self._speed(key, kind, name)
             if speed is not None:
                 predictions[name] = self._predicted(call, name, speed)
         required = self.level.speedup
@@ -415,15 +413,14 @@ class CostModelPolicy(Policy):
 
     def _speed(self, key: _Key, kind: _Kind, backend: str) -> _Speed | None:
         """Return what predicts a kind of calls on a backend, if anything does."""
-        try:
+        if backend in kind.speeds:
             return kind.speeds[backend]
-        except KeyError:
-            curve, figures = self._curve(key, backend), self._figures(backend)
-            copies = figures.copy_in is not None or figures.copy_out is not None
-            correction = self._correction(key, backend)
-            speed = None if curve is None else _Speed(curve, correction, figures, copies)
-            kind.speeds[backend] = speed
-            return speed
+        curve, figures = self._curve(key, backend), self._figures(backend)
+        copies = figures.copy_in is not None or figures.copy_out is not None
+        correction = self._correction(key, backend)
+        speed = None if curve is None else _Speed(curve, correction, figures, copies)
+        kind.speeds[backend] = speed
+        return speed
 
     def _predicted(self, call: Call, backend: str, speed: _Speed) -> Prediction:
         work = call.workload
@@ -544,23 +541,27 @@ class CostModelPolicy(Policy):
         if self.profile is None:
             return
         key = (call.operation.name, call.layout, _NAMES[call.dtype])
-        curve = self._curve(key, backend)
-        if curve is None:
+        kind = self._kinds.get(key) or self._kinds.setdefault(key, _Kind())
+        speed = self._speed(key, kind, backend)
+        if speed is None:
             self._pools(call, key, backend, seconds, seconds)
             return
         work = call.workload
-        predicted = curve.seconds(work.work, work.flops)
-        if backend != REFERENCE:
+        predicted = speed.curve.seconds(work.work, work.flops)
+        if backend != REFERENCE and (speed.copies or call.owners):
             predicted += self._copy_in(call, backend)
             if not call.owners:
                 predicted += self._copy_out(call, backend)
         switch = self._pools(call, key, backend, seconds, seconds - predicted)
         with self._lock:
-            ratios = self._ratios.setdefault((key, backend), deque(maxlen=_OBSERVATIONS))
-            probed = (key, backend) in self._probed
+            mine = (key, backend)
+            ratios = self._ratios.get(mine)
+            if ratios is None:
+                ratios = self._ratios[mine] = deque(maxlen=_OBSERVATIONS)
+            probed = mine in self._probed
             if probed:
                 # what was seen before may be long ago
-                self._probed.discard((key, backend))
+                self._probed.discard(mine)
                 ratios.clear()
             # a change of pools explains so much that the operation is not to blame for
             excess = min(max(seconds - predicted, 0.0), switch)
@@ -569,12 +570,12 @@ class CostModelPolicy(Policy):
                 return
             ratio = sorted(ratios)[len(ratios) // 2]
             ratio = min(max(ratio, 1 / _LARGEST_CORRECTION), _LARGEST_CORRECTION)
-            known = self._corrections.get((key, backend), 1.0)
+            known = self._corrections.get(mine, 1.0)
             if abs(math.log(ratio / known)) > _NOTICEABLE:
-                self._corrections[key, backend] = ratio
-                self._learned.add((key, backend))
-                kind = self._kinds.pop(key, None)
-                for weighed in list(kind.weighed.values()) if kind is not None else ():
+                self._corrections[mine] = ratio
+                self._learned.add(mine)
+                forgotten = self._kinds.pop(key, None)
+                for weighed in list(forgotten.weighed.values()) if forgotten else ():
                     weighed.standing.withdraw()
 
     def _pools(self, call: Call, key: _Key, backend: str, seconds: float, excess: float) -> float:
@@ -597,10 +598,10 @@ class CostModelPolicy(Policy):
         if backend == last and self._gained >= switch and excess < _SUSPECT * switch:
             # repaid, and no sign of another change
             return 0.0
-        curve = self._curve(key, REFERENCE)
-        if curve is not None:
+        speed = self._speed(key, self._kinds.get(key) or _Kind(), REFERENCE)
+        if speed is not None:
             work = call.workload
-            reference = curve.seconds(work.work, work.flops) * self._correction(key, REFERENCE)
+            reference = speed.curve.seconds(work.work, work.flops) * speed.correction
             # what was gained long ago is not to hide what is lost now, and a start is no change
             gain = max(reference - seconds, -switch)
             self._gained = min(self._gained + gain, switch)

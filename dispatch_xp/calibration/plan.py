@@ -122,7 +122,7 @@ class Task:
         function = FUNCTIONS[self.function]
         generator = np.random.default_rng(size)
         arguments = self.problem.arguments(size, self.dtype, generator)
-        keywords = dict(self.problem.keywords)
+        keywords = self.problem.keywords_of(self.function)
         call = function.bind(*arguments, **keywords).call
         return Case(function, resolve(self.function), arguments, keywords, call)
 

@@ -48,6 +48,8 @@ def _matmul_outputs(shapes: Shapes, options: Options) -> Shapes:
 
 
 def _matmul_layout(shapes: Shapes, options: Options) -> str:
+    if len(shapes[0]) == len(shapes[1]) == 2:
+        return "matrix"
     if len(shapes[0]) == 1 or len(shapes[1]) == 1:
         return "vector"
     return "stack" if matrix_product(shapes)[0] > 1 else "matrix"

@@ -8,7 +8,8 @@ Anderson, Dongarra & Ostrouchov (1994), appendix C.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ ORDERS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 ELEMENTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 STACKS = (4, 16, 64, 256, 1024, 4096)
 STACK_ORDER = 32
+# how many times as long the longer side of a tall or wide matrix is, where it is measured
+ASPECT = 8
 
 Count = Callable[[Shapes, Options], float]
 Outputs = Callable[[Shapes, Options], Shapes]
@@ -104,6 +107,19 @@ def _layout(shapes: Shapes, options: Options) -> str:
     return "stack" if math.prod(shapes[0][:-2]) > 1 else "matrix"
 
 
+def _rectangular_layout(shapes: Shapes, options: Options) -> str:
+    """Tell long matrices apart, but for the forms whose results are square.
+
+    A flop of theirs takes a part of the time, or many times it, that one of a square matrix takes:
+    most are those of a product, and the others stream through memory.
+    """
+    m, n = shapes[0][-2:]
+    square = options.get("full_matrices") or options.get("mode") == "complete"
+    if len(shapes[0]) == 2 and not square and max(m, n) ** 2 >= ASPECT * min(m, n) ** 2:
+        return "tall" if m > n else "wide"
+    return _layout(shapes, options)
+
+
 def _factors(*sides: str) -> Outputs:
     """Return the output shapes, each written as a string of sides.
 
@@ -178,7 +194,8 @@ def _hermitian(shape: Shape, dtype: np.dtype[Any], rng: np.random.Generator) -> 
 
 def _system(shape: Shape, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
     a = _normal(shape, dtype, rng)
-    a[..., range(shape[-1]), range(shape[-1])] += shape[-1] ** 0.5
+    diagonal = range(min(shape[-2:]))
+    a[..., diagonal, diagonal] += shape[-1] ** 0.5
     return a, _normal((*shape[:-1], 4), dtype, rng)
 
 
@@ -220,6 +237,7 @@ Maker = Callable[[Shape, np.dtype[Any], "np.random.Generator"], tuple[Any, ...]]
 def _problems(
     function: str, make: Maker, *, stack: bool = True, **keywords: Any
 ) -> tuple[Problem, ...]:
+    """Return the square matrices to measure, and stacks of small ones."""
     fixed = tuple(keywords.items())
 
     def matrix(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
@@ -235,6 +253,24 @@ def _problems(
     return single, Problem("stack", function, stacked, STACKS, unit, fixed)
 
 
+def _long_problems(
+    function: str, make: Maker, keywords: Mapping[str, Any], keywords_scipy: Mapping[str, Any]
+) -> tuple[Problem, ...]:
+    """Return the tall and the wide matrices to measure, by their smaller side."""
+    fixed = tuple(keywords.items()), tuple(keywords_scipy.items())
+
+    def tall(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
+        return make((ASPECT * n, n), dtype, rng)
+
+    def wide(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
+        return make((n, ASPECT * n), dtype, rng)
+
+    return (
+        Problem("tall", function, tall, ORDERS, f"columns, {ASPECT} times as many rows", *fixed),
+        Problem("wide", function, wide, ORDERS, f"rows, {ASPECT} times as many columns", *fixed),
+    )
+
+
 def _row(
     name: str,
     flops: Count,
@@ -248,9 +284,17 @@ def _row(
     stack: bool = True,
     options: tuple[str, ...] = (),
     determined: bool = True,
+    rectangular: bool = False,
+    long: Mapping[str, Any] = MappingProxyType({}),
+    long_scipy: Mapping[str, Any] | None = None,
     **keywords: Any,
 ) -> Operation:
     function = f"{'numpy' if numpy else 'scipy'}.{name}"
+    problems = _problems(function, make, stack=stack, **keywords)
+    if rectangular:
+        problems += _long_problems(
+            function, make, {**keywords, **long}, {**keywords, **(long_scipy or long)}
+        )
     return Operation(
         name,
         array_api=name if array_api else "",
@@ -259,8 +303,8 @@ def _row(
         flops=flops,
         outputs=outputs,
         source=source,
-        problems=_problems(function, make, stack=stack, **keywords),
-        layout=_layout,
+        problems=problems,
+        layout=_rectangular_layout if rectangular else _layout,
         options=frozenset(options),
         finite=True,
         determined=determined,
@@ -287,13 +331,17 @@ ROWS = (
     ),
     _row(
         "linalg.qr", _qr_flops, _qr_outputs, "GVL 5.2.1 and 5.2.2, Q formed", _general,
-        options=("mode",), determined=False,
+        options=("mode",), determined=False, rectangular=True, long_scipy={"mode": "economic"},
     ),
     _row(
         "linalg.svd", _svd_flops, _svd_outputs, "GVL figure 8.6.1, R-SVD", _general,
-        options=("full_matrices",), determined=False,
+        options=("full_matrices",), determined=False, rectangular=True,
+        long={"full_matrices": False},
     ),
-    _row("linalg.svdvals", _VALUES_ONLY, _factors("k"), "GVL figure 8.6.1, R-SVD", _general),
+    _row(
+        "linalg.svdvals", _VALUES_ONLY, _factors("k"), "GVL figure 8.6.1, R-SVD", _general,
+        rectangular=True,
+    ),
     _row(
         "linalg.eigh", _count(lambda m, n: 9 * n**3), _factors("n", "mn"), "GVL 8.3.3", _hermitian,
         options=("lower",), determined=False,
@@ -312,19 +360,19 @@ ROWS = (
     ),
     _row(
         "linalg.pinv", _count(lambda m, n: 8 * m * n * n + 20 * n**3), _factors("nm"),
-        "GVL figure 8.6.1, and a product", _general, options=("atol", "rtol"),
+        "GVL figure 8.6.1, and a product", _general, options=("atol", "rtol"), rectangular=True,
     ),
     _row(
         "linalg.lstsq", _lstsq_flops, _lstsq_outputs, "GVL figure 8.6.1, and two products",
-        _system, array_api=False, stack=False, options=("rcond",),
+        _system, array_api=False, stack=False, options=("rcond",), rectangular=True,
     ),
     _row(
         "linalg.matrix_rank", _VALUES_ONLY, _factors("k"), "GVL figure 8.6.1, R-SVD", _general,
-        scipy=False,
+        scipy=False, rectangular=True,
     ),
     _row(
         "linalg.cond", _VALUES_ONLY, _factors("k"), "GVL figure 8.6.1, R-SVD", _general,
-        scipy=False, array_api=False,
+        scipy=False, array_api=False, rectangular=True,
     ),
     _row(
         "linalg.matrix_power", _power_flops, _factors("mn"), "GVL 11.1.5, binary powering", _cubed,

@@ -84,7 +84,8 @@ class Problem:
     Attributes
     ----------
     layout : str
-        The name of the curve: ``"matrix"``, ``"stack"``, ``"vector"``, ``"rows"``, ``"grid"``.
+        The name of the curve: ``"matrix"``, ``"tall"``, ``"wide"``, ``"stack"``, ``"vector"``,
+        ``"rows"``, ``"grid"``.
     function : str
         The user-facing function to call, such as ``"numpy.linalg.svd"``.
     arguments : callable
@@ -93,8 +94,10 @@ class Problem:
         From the smallest to the largest size worth measuring.
     unit : str
         What `size` counts, for a reader: ``"order"`` of a matrix or ``"elements"``.
-    keywords : dict
-        Keyword arguments of the call.
+    keywords : tuple of tuple
+        Keyword arguments of the call, by name.
+    keywords_scipy : tuple of tuple or None
+        Of SciPy's function of the same name, if it calls them otherwise.
     """
 
     layout: str
@@ -103,6 +106,12 @@ class Problem:
     sizes: tuple[int, ...]
     unit: str
     keywords: tuple[tuple[str, Any], ...] = ()
+    keywords_scipy: tuple[tuple[str, Any], ...] | None = None
+
+    def keywords_of(self, function: str) -> dict[str, Any]:
+        """Return the keyword arguments with which a function is called."""
+        own = self.keywords_scipy if function.startswith("scipy.") else None
+        return dict(self.keywords if own is None else own)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
