@@ -15,7 +15,7 @@ __all__ = ["Canary", "busy"]
 # within the first cache, for which the one before the clock starts makes room
 _ELEMENTS = 2_048
 _TIMES = 16
-_REMEMBERED = 101
+_REMEMBERED = 2001
 _NEEDED = 5
 LOADED = 0.5
 
@@ -30,7 +30,8 @@ class Canary:
     """Times the same sum again and again, next to what is measured.
 
     What is usual depends on what ran before: a thread pool that still spins takes a part of the
-    processor. So each `kind` of neighbour has its own usual time, the lower quartile of those seen.
+    processor. So each `kind` of neighbour has its own usual time, a tenth of those seen are below
+    it: on a shared machine other programs may be at work for more than half of the time.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class Canary:
         seen.extend(seconds)
         if len(seen) < _NEEDED:
             return True
-        usual = sorted(seen)[len(seen) // 4]
+        usual = sorted(seen)[len(seen) // 10]
         quiet = max(seconds) <= self.tolerance * usual
         self.disturbed += not quiet
         return quiet

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatch_xp.calibration.numbers import Recycled
 from dispatch_xp.call import Call
 from dispatch_xp.errors import Unsupported
 from dispatch_xp.functions import FUNCTIONS
@@ -120,7 +121,7 @@ class Task:
             If the reference alone takes it.
         """
         function = FUNCTIONS[self.function]
-        generator = np.random.default_rng(size)
+        generator = Recycled(size)
         arguments = self.problem.arguments(size, self.dtype, generator)
         keywords = self.problem.keywords_of(self.function)
         call = function.bind(*arguments, **keywords).call

@@ -48,8 +48,8 @@ _MOST_ROUNDS = 8
 _BLAS_SHARE = 1 / 20
 # times a larger problem's seconds from which a point was disturbed
 _BUMP = 1.3
-# how often a disturbed point is measured, and the first wait before it is measured again
-_PATIENCE, _WAIT = 4, 5e-3
+# how often what is disturbed is measured again at once, and the wait before
+_PATIENCE, _WAIT = 3, 20e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ class _Measured:
     elements: int
     times: dict[str, float] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
+    disturbed: set[str] = field(default_factory=set)
 
     def clearness(self) -> float:
         """Return how far the nearest backend is from what the default level requires."""
@@ -197,6 +198,8 @@ class _Run:
         self.measured: dict[tuple[int, int], _Measured] = {}
         self.notes: list[str] = []
         self.canary = Canary()
+        # when whose threads were last at work
+        self._awake: dict[str, float] = {}
         self.blas_threads: tuple[BlasThreads, ...] | None = None
         self.load = busy()
         if self.load:
@@ -280,11 +283,15 @@ class _Run:
                             break
                         self._together(odd)
         for turn in range(1, _MOST_ROUNDS):
-            # first what can't be, then what decides least clearly; after the plan's rounds no more
+            # first what can't be or was disturbed, then what decides least clearly, which alone
+            # counts after the plan's rounds
             bumps = self._bumps()
             doubt = sorted(
                 self.measured.values(),
-                key=lambda point: (id(point) not in bumps, point.clearness()),
+                key=lambda point: (
+                    id(point) not in bumps and not point.disturbed,
+                    point.clearness(),
+                ),
             )
             if turn >= self.plan.rounds:
                 doubt = [p for p in doubt if id(p) in bumps or p.clearness() < _DOUBTFUL]
@@ -351,6 +358,9 @@ class _Run:
                 made.append((case, self._point(task, size, case)))
                 held += case.call.workload.bytes_in
             if held > _TOGETHER_BYTES or position == len(wave) - 1:
+                if any(_pool(case) for case, _ in made):
+                    # they were at work on the arguments
+                    self._awake.update(dict.fromkeys(_BLAS, time.perf_counter()))
                 self._measure(made)
                 made, held = [], 0
 
@@ -376,64 +386,98 @@ class _Run:
         return self.measured.setdefault((id(task), size), new)
 
     def _measure(self, made: Sequence[tuple[Case, _Measured]]) -> None:
-        # the last group's backends may still spin
-        time.sleep(_REST)
-        rest = _REST
-        last = ""
+        """Measure everything once, then again what was disturbed.
+
+        A disturbance outlasts a point, so that the others come first.
+        """
+        again = self._round(made, None)
+        for _ in range(_PATIENCE):
+            if not again or self.left() <= 0:
+                return
+            time.sleep(_WAIT)
+            again = self._round(made, again)
+
+    def _round(
+        self, made: Sequence[tuple[Case, _Measured]], only: set[tuple[int, str]] | None
+    ) -> set[tuple[int, str]]:
+        """Measure once, in turn by whose threads are at work; return what was disturbed.
+
+        Parameters
+        ----------
+        made : sequence
+            Cases and their points.
+        only : set of tuple or None
+            What to measure, by a point's identity and the backend; None for everything.
+        """
+        disturbed: set[tuple[int, str]] = set()
         for case, point in sorted(made, key=lambda pair: _pool(pair[0])):
             if self.left() <= 0:
-                return
+                return disturbed
+            if only is not None and (id(point), REFERENCE) not in only:
+                continue
             pool = _pool(case)
-            if pool and pool != last:
-                # also the first time: another pool may have been at work before
-                time.sleep(_REST_BLAS)
-            last = pool
+            self._rest(pool)
             try:
                 measure = partial(on_reference, case, _BUDGET)
-                self._keep(point, REFERENCE, self._undisturbed(pool or REFERENCE, measure))
+                if not self._once(point, REFERENCE, pool or REFERENCE, measure):
+                    disturbed.add((id(point), REFERENCE))
             except Exception as error:  # the reference's own: there is nothing to compare with
                 self._drop(point.task, point.size, str(error))
                 self.measured.pop((id(point.task), point.size), None)
-            if pool:
-                rest = _REST_BLAS
+            self._awake[pool] = time.perf_counter()
         for backend in self.backends:
-            mine = [pair for pair in made if backend in self._takers(pair[0])]
-            if mine:
-                time.sleep(rest)
-                rest = _REST
+            mine = [
+                (case, point)
+                for case, point in made
+                if (only is None or (id(point), backend.name) in only)
+                and backend in self._takers(case)
+            ]
             for case, point in mine:
+                self._rest(backend.name)
                 known = REFERENCE in point.times and backend.name not in point.failed
-                if known and self.left() > 0:
-                    self._on(backend, case, point)
+                if known and self.left() > 0 and not self._on(backend, case, point):
+                    disturbed.add((id(point), backend.name))
+                self._awake[backend.name] = time.perf_counter()
+        return disturbed
+
+    def _rest(self, pool: str) -> None:
+        """Wait until the threads of the other pools no longer spin."""
+        rested = max(
+            (
+                at + (_REST_BLAS if other in _BLAS else _REST)
+                for other, at in self._awake.items()
+                if other not in ("", pool)
+            ),
+            default=0.0,
+        )
+        seconds = rested - time.perf_counter()
+        if seconds > 0:
+            time.sleep(seconds)
 
     def _drop(self, task: Task, size: int, why: str) -> None:
         task.sizes.clear()
         self.notes.append(f"{task.label} {size}: {why}")
 
-    def _on(self, backend: Backend, case: Case, point: _Measured) -> None:
+    def _on(self, backend: Backend, case: Case, point: _Measured) -> bool:
+        """Measure a backend; return whether the machine was quiet."""
         how = on_backend if backend.shares_host_memory else on_device
         measure = partial(how, case, backend, self.settings, _BUDGET)
         try:
-            self._keep(point, backend.name, self._undisturbed(backend.name, measure))
+            return self._once(point, backend.name, backend.name, measure)
         except Exception as failure:  # a failed call is never a fast call
             point.times.pop(backend.name, None)
             point.failed.add(backend.name)
             self.notes.append(f"{point.task.label} {point.size} on {backend.name}: {failure}")
+            return True
 
-    def _undisturbed(self, kind: str, measure: Callable[[], float]) -> float:
-        """Return the shortest of the times until the canary finds the machine quiet around one."""
-        best = math.inf
-        for attempt in range(_PATIENCE):
-            before = self.canary.sing()
-            best = min(best, measure())
-            if self.canary.is_quiet(kind, before, self.canary.sing()) or self.left() <= 0:
-                break
-            time.sleep(_WAIT * 2**attempt)
-        return best
-
-    @staticmethod
-    def _keep(point: _Measured, name: str, seconds: float) -> None:
+    def _once(self, point: _Measured, name: str, kind: str, measure: Callable[[], float]) -> bool:
+        """Measure, keep the shortest time, and return whether the machine was quiet around it."""
+        before = self.canary.sing()
+        seconds = measure()
+        quiet = self.canary.is_quiet(kind, before, self.canary.sing())
         point.times[name] = min(seconds, point.times.get(name, seconds))
+        (point.disturbed.discard if quiet else point.disturbed.add)(name)
+        return quiet
 
     def profile(self, depth: str) -> Profile:
         """Return what was measured."""
@@ -462,6 +506,9 @@ class _Run:
             notes=self.notes,
             blas_threads=self.blas_threads,
         )
+
+
+_BLAS = ("numpy", "scipy")
 
 
 def _pool(case: Case) -> str:

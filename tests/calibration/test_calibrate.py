@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
@@ -385,6 +386,28 @@ def test_the_canary_knows_what_is_usual_next_to_what():
     assert canary.is_quiet("spinning", 2.0, 2.2)
     assert canary.disturbed == 1
     assert canary.sing() > 0
+
+
+def test_the_canary_knows_a_quiet_machine_that_seldom_is():
+    canary = Canary(tolerance=1.3)
+    for i in range(100):
+        quiet = canary.is_quiet("alone", 1.0 if i % 4 == 0 else 1.5)
+    assert canary.is_quiet("alone", 1.01)
+    assert not quiet
+
+
+def test_only_what_was_disturbed_is_measured_again(use, monkeypatch):
+    settings = use(Fake)
+    counts = Counter()
+
+    def is_quiet(self, kind, *seconds):
+        counts[kind] += 1
+        return kind != "fake"
+
+    monkeypatch.setattr(Canary, "is_quiet", is_quiet)
+    calibrate(settings, "quick", operations=["exp"], dtypes=["float64"], seconds=20)
+    assert counts[REFERENCE] >= 3
+    assert counts["fake"] == 4 * counts[REFERENCE]
 
 
 def test_a_disturbed_point_is_measured_again(use, monkeypatch):
