@@ -405,7 +405,7 @@ def test_only_what_was_disturbed_is_measured_again(use, monkeypatch):
         return kind != "fake"
 
     monkeypatch.setattr(Canary, "is_quiet", is_quiet)
-    calibrate(settings, "quick", operations=["exp"], dtypes=["float64"], seconds=20)
+    calibrate(settings, "quick", operations=["exp"], dtypes=["float64"])
     assert counts[REFERENCE] >= 3
     assert counts["fake"] == 4 * counts[REFERENCE]
 
