@@ -9,7 +9,7 @@ The oracle looks up the best backend of each call. Since what is best call by ca
 thread pools in turn, it is tried with every subset of the backends and with several margins, and
 the fastest of these counts. Then all are run side by side, in turn, in one process: medians, and
 medians of the ratios round by round. Backends run already, so a start costs nothing here; what is
-learned begins with the profile alone and is not kept. Each program is run some 200 times: minutes
+learned begins with the profile alone and is not kept. Each program is run some 400 times: minutes
 on a quiet machine, and far longer where others use the cores that the thread pools spin on.
 
 Goals: ``auto`` at most 1.05 times the oracle, at most 1.02 times plain NumPy, and faster than every
@@ -53,6 +53,8 @@ PLAIN, AUTO, ORACLE = "plain NumPy", "auto", "oracle"
 GOALS = {ORACLE: 1.05, PLAIN: 1.02}
 # the thread pools that ran before spin for a while
 REST = 0.1
+# one call of a program may fall wholly into a slow moment of the machine
+VISIT = 0.4
 
 
 class Bench:
@@ -110,7 +112,7 @@ class Bench:
         states |= {AUTO: auto, ORACLE: State(settings, oracle, self.backends)}
         around = {name: self._within(state) for name, state in states.items()}
         variants = dict.fromkeys((PLAIN, *states), self.program)
-        found = rounds_of(variants, rounds=self.rounds, seconds=0.0, around=around, rest=REST)
+        found = rounds_of(variants, rounds=self.rounds, seconds=VISIT, around=around, rest=REST)
         choices = Choices()
         with active(replace(auto, observer=choices)):
             self.program()
