@@ -56,7 +56,10 @@ def main() -> None:
             dtype = np.dtype("f8" if "f" in row.kinds else "?")
             size = SIZES.get(problem.unit, STACK)
             values = problem.arguments(size, dtype, np.random.default_rng(0))
-            function, keywords = function_of(problem.function), dict(problem.keywords)
+            function, keywords = (
+                function_of(problem.function),
+                problem.keywords_of(problem.function),
+            )
 
             def call(f: Any = function, v: Any = values, k: Any = keywords) -> object:
                 return f(*v, **k)

@@ -246,9 +246,9 @@ class CostModelPolicy(Policy):
 
     def _weigh(self, call: Call, key: _Key, kind: _Kind, candidates: Sequence[Backend]) -> _Weighed:
         """Return the backends that are predicted to be enough faster."""
-        predictions, speeds = {}, kind.speeds
+        predictions = {}
         for name in (REFERENCE, *[backend.name for backend in candidates]):
-            speed = speeds[name] if name in speeds else self._speed(key, kind, name)
+            speed = self._speed(key, kind, name)
             if speed is not None:
                 predictions[name] = self._predicted(call, name, speed)
         required = self.level.speedup

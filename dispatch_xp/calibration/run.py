@@ -37,6 +37,8 @@ _TOGETHER = 24
 _TOGETHER_BYTES = 512 * 2**20
 # OpenBLAS spins for 2^26 ticks after a call, which is 20 to 35 ms; OpenMP for a millisecond or so
 _REST_BLAS, _REST = 0.08, 0.003
+# who brings a BLAS library with threads of its own
+_WITH_BLAS = ("numpy", "scipy")
 # seconds to wait to hear how busy a device is
 _HEARING = 2.0
 # times the expected seconds from which a point is measured again, and how often
@@ -360,7 +362,7 @@ class _Run:
             if held > _TOGETHER_BYTES or position == len(wave) - 1:
                 if any(_pool(case) for case, _ in made):
                     # they were at work on the arguments
-                    self._awake.update(dict.fromkeys(_BLAS, time.perf_counter()))
+                    self._awake.update(dict.fromkeys(_WITH_BLAS, time.perf_counter()))
                 self._measure(made)
                 made, held = [], 0
 
@@ -444,7 +446,7 @@ class _Run:
         """Wait until the threads of the other pools no longer spin."""
         rested = max(
             (
-                at + (_REST_BLAS if other in _BLAS else _REST)
+                at + (_REST_BLAS if other in _WITH_BLAS else _REST)
                 for other, at in self._awake.items()
                 if other not in ("", pool)
             ),
@@ -506,9 +508,6 @@ class _Run:
             notes=self.notes,
             blas_threads=self.blas_threads,
         )
-
-
-_BLAS = ("numpy", "scipy")
 
 
 def _pool(case: Case) -> str:
