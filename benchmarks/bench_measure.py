@@ -24,6 +24,7 @@ from pathlib import Path
 
 from dispatch_xp.functions import FUNCTIONS
 from dispatch_xp.operations import elementwise
+from dispatch_xp.quiet_pools import missing
 
 ROUNDS = 3
 SECONDS = 3.0
@@ -115,8 +116,8 @@ def measured(program: Path, folder: Path) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("programs", nargs="*", type=Path, default=EXAMPLES)
-    # as `measure` sets it
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # as `measure` starts programs
+    os.environ.update(missing(os.environ))
     print(f"{'':24}{'measure':>10}{'points':>8}{'cProfile':>10}{'not profiled':>14}")
     for program in parser.parse_args().programs:
         with tempfile.TemporaryDirectory() as name:

@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 
+from dispatch_xp.quiet_pools import missing
+
 NOTHING = """
 import time
 import numpy as np, pandas as pd
@@ -54,7 +56,8 @@ def told(command: list[str]) -> float:
 
 
 def main() -> None:
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # as `run` starts programs
+    os.environ.update(missing(os.environ))
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds

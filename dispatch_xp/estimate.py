@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from dispatch_xp.backends import Backend
 from dispatch_xp.backends.interface import Availability
 from dispatch_xp.call import Call
@@ -173,6 +175,9 @@ def estimate(
     Estimate
         Prints as a table, also in a notebook.
     """
+    # as `dispatch-xp run` starts programs
+    quiet = {name: found.with_pools(quiet=True) for name, found in profile.backends.items()}
+    profile = msgspec.structs.replace(profile, backends=quiet)
     wanted = set(profile.backends) if backends is None else set(backends)
     figures = {name: f for name, f in profile.backends.items() if name in wanted - {REFERENCE}}
     known = {name: f.description for name, f in figures.items()}

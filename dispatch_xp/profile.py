@@ -70,12 +70,14 @@ class BackendProfile(msgspec.Struct, frozen=True):
     startup : float
         Importing the library and starting the device.
     switch : float
-        What a call costs more when the one before ran on the reference: thread pools that still
-        spin against each other.
+        What a call costs more when the one before ran on the reference: thread pools, as they come,
+        that still spin against each other.
     copy_in, copy_out : Copy or None
         None for a backend that shares the host's memory.
     page_locked_in : Copy or None
         Copying in from page-locked memory, which a device reads by itself; None if not measured.
+    switch_quiet : float or None
+        As `switch`, with thread pools that give way; None if not measured.
     """
 
     description: str = ""
@@ -84,6 +86,13 @@ class BackendProfile(msgspec.Struct, frozen=True):
     copy_in: Copy | None = None
     copy_out: Copy | None = None
     page_locked_in: Copy | None = None
+    switch_quiet: float | None = None
+
+    def with_pools(self, *, quiet: bool) -> BackendProfile:
+        """Return the figures of a process whose thread pools give way, or do not."""
+        if quiet and self.switch_quiet is not None:
+            return msgspec.structs.replace(self, switch=self.switch_quiet)
+        return self
 
 
 Points = dict[str, dict[str, dict[str, dict[str, list[Point]]]]]

@@ -27,6 +27,7 @@ from dispatch_xp.operations.row import Operation
 from dispatch_xp.policies import learned
 from dispatch_xp.policies.interface import Policy
 from dispatch_xp.profile import BackendProfile, Profile, default_path, read
+from dispatch_xp.quiet_pools import are_quiet
 from dispatch_xp.reasons import Reason
 
 if TYPE_CHECKING:
@@ -173,11 +174,12 @@ class CostModelPolicy(Policy):
         self._dearness: dict[str, float] = {}
         if profile is None:
             self._load(Path(settings.profile) if settings.profile else default_path())
+        quiet = are_quiet(os.environ)
+        measured = self.profile.backends if self.profile is not None else {}
+        self._backends = {name: found.with_pools(quiet=quiet) for name, found in measured.items()}
         # the backends for which it matters whether the arguments are in page-locked memory
         self._tells_memory_apart = frozenset(
-            name
-            for name, figures in (self.profile.backends if self.profile else {}).items()
-            if figures.page_locked_in is not None
+            name for name, found in measured.items() if found.page_locked_in is not None
         )
 
     def _load(self, path: Path) -> None:
@@ -502,8 +504,7 @@ class CostModelPolicy(Policy):
         return stand_in.get(backend)
 
     def _figures(self, backend: str) -> BackendProfile:
-        assert self.profile is not None
-        return self.profile.backends.get(backend, _NOTHING)
+        return self._backends.get(backend, _NOTHING)
 
     def limit(self, operation: Operation, backends: Sequence[Backend]) -> float:
         """Return half the smallest size at which some backend is predicted to be chosen."""

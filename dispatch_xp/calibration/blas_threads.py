@@ -19,6 +19,7 @@ import scipy
 import scipy.linalg
 
 from dispatch_xp.blas_threads import BlasThreads, Timing
+from dispatch_xp.calibration.spinning import USERS_OF_BLAS, of_blas
 from dispatch_xp.calibration.timing import fastest
 
 __all__ = ["Library", "Matrices", "Pool", "compare", "measure", "pools"]
@@ -27,8 +28,6 @@ _SIZES = (64, 128, 256, 512, 1024, 2048)
 # of one size to the next, for operations that take n^3
 _GROWTH = 8.0
 _BUDGET, _MOST = 2e-3, 40
-# OpenBLAS spins for 20 to 35 ms after a call
-_REST = 0.05
 
 
 class Library(Protocol):
@@ -259,12 +258,14 @@ def measure(
     end = time.perf_counter() + seconds
     found = pools()
     todo = sum(len(pool.operations) for pool in found if pool.threads > 1)
+    spins = {user: of_blas(user) if todo else 0.0 for user in USERS_OF_BLAS}
     done = []
     # it changes nothing, but lets other Python threads change the numbers afterwards
     with ThreadpoolController().limit(limits=None):
         for pool in found:
             share = (end - time.perf_counter()) * len(pool.operations) / max(todo, 1)
-            done.append(compare(pool, share, rounds, load=load, tell=tell))
+            rest = max(spins[user] for user in pool.users)
+            done.append(compare(pool, share, rounds, rest=rest, load=load, tell=tell))
             if pool.threads > 1:
                 todo -= len(pool.operations)
     return tuple(done)
@@ -283,6 +284,7 @@ def compare(
     seconds: float,
     rounds: int,
     *,
+    rest: float = 0.0,
     load: str = "",
     tell: Callable[[str], object] = lambda label: None,
     timed: Callable[[Callable[[], object]], float] = _shortest,
@@ -299,6 +301,8 @@ def compare(
         How long it may take: it decides up to which size each operation is measured.
     rounds : int
         How often.
+    rest : float
+        The seconds for which threads spin after a call.
     load : str
         Kept in the result.
     tell : callable
@@ -314,12 +318,12 @@ def compare(
         counts = [n for n in candidates(pool.threads, physical_cores()) if pool.limit(n)]
         if len(counts) < 2 or pool.threads not in counts:
             return record(counts=(pool.threads,))
-        run = _Comparison(pool, counts, clock() + seconds - _REST, tell, timed, clock)
+        run = _Comparison(pool, counts, clock() + seconds - rest, rest, tell, timed, clock)
         times = run.first(rounds)
         for turn in range(rounds if times else 0):
             began = clock()
             # only a lower count leaves threads that spin for nothing
-            sleep(_REST)
+            sleep(rest)
             run.wake(times)
             again, whole = run.again(times)
             # of a part, the lower counts would have been measured once more than the others
@@ -329,7 +333,7 @@ def compare(
                         times[key][count] = min(least, times[key].get(count, math.inf))
             if run.end - clock() < clock() - began:
                 break
-        sleep(_REST)
+        sleep(rest)
     known = tuple(n for n in counts if all(n in measured for measured in times.values()))
     timings = [
         Timing(name, size, tuple(measured[n] for n in known))
@@ -343,6 +347,7 @@ class _Comparison:
     pool: Pool
     counts: Sequence[int]
     end: float
+    rest: float
     tell: Callable[[str], object]
     timed: Callable[[Callable[[], object]], float]
     clock: Callable[[], float]
@@ -350,14 +355,14 @@ class _Comparison:
 
     def first(self, rounds: int) -> _Times:
         """Time the lowest and the present count, up to the sizes of which all rounds have time."""
-        allowed = (self.end - self.clock()) / (rounds + 1) - _REST
+        allowed = (self.end - self.clock()) / (rounds + 1) - self.rest
         ends = (self.counts[0], self.pool.threads)
         times: _Times = {}
         spent = 0.0
         expected = dict.fromkeys(self.pool.operations, 0.0)
         for size in _SIZES:
             for name in list(expected):
-                if spent + expected[name] > allowed:
+                if spent + expected[name] >= allowed:
                     del expected[name]
                     continue
                 began = self.clock()

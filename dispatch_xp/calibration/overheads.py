@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dispatch_xp import quiet_pools
 from dispatch_xp.backends.interface import Backend
 from dispatch_xp.calibration.timing import Failure, fastest
 from dispatch_xp.profile import Copy
 
-__all__ = ["copies", "page_locked_copy", "startup", "switch"]
+__all__ = ["copies", "in_fresh_process", "page_locked_copy", "switch"]
 
 # all that is ours is imported before the clock starts
-_START = """
+_CHILD = """
 import sys, time
 import numpy as np
 from dispatch_xp.backends import get
+from dispatch_xp.calibration.overheads import switch
 from dispatch_xp.call import Call
 from dispatch_xp.execution import execute
 from dispatch_xp.operations import OPERATIONS
@@ -33,38 +35,46 @@ backend.start()
 if "exp" in backend.operations():
     execute(backend, call)
 print(time.perf_counter() - started)
+print(switch(backend))
 """
 
 
-def startup(backend: Backend) -> float:
-    """Return the seconds from nothing to a backend's first result, in a fresh process.
+def in_fresh_process(backend: Backend) -> tuple[float, float]:
+    """Return what a backend costs in a process of the user's own.
+
+    Returns
+    -------
+    startup : float
+        The seconds from nothing to the first result; 0 if no library has to be loaded.
+    switch : float
+        As :func:`switch` says, with thread pools as they come there.
 
     Raises
     ------
     Failure
         If it doesn't get that far there: a start that can't be measured is not free.
     """
-    if not backend.modules:
-        return 0.0
+    environment = quiet_pools.as_they_come(os.environ)
     # the child finds what this process found, installed or not
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p or os.curdir for p in sys.path)}
+    environment["PYTHONPATH"] = os.pathsep.join(p or os.curdir for p in sys.path)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _START, backend.name],
+            [sys.executable, "-c", _CHILD, backend.name],
             capture_output=True,
             text=True,
             check=True,
             timeout=120,
             env=environment,
         )
-        return float(done.stdout.split()[-1])
+        begin, change = map(float, done.stdout.split()[-2:])
     except subprocess.CalledProcessError as error:
         lines = str(error.stderr).strip().splitlines()
         raise Failure(
             f"it does not start in a fresh process: {lines[-1] if lines else ''}"
         ) from error
-    except (subprocess.TimeoutExpired, IndexError, ValueError) as error:
+    except (subprocess.TimeoutExpired, ValueError) as error:
         raise Failure(f"its start in a fresh process could not be timed: {error}") from error
+    return (begin if backend.modules else 0.0), change
 
 
 def copies(backend: Backend, largest: int = 64_000_000) -> tuple[Copy | None, Copy | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +17,9 @@ from dispatch_xp.backends.interface import Backend
 from dispatch_xp.blas_threads import BlasThreads
 from dispatch_xp.calibration import blas_threads
 from dispatch_xp.calibration.canary import LOADED, Canary, busy
-from dispatch_xp.calibration.overheads import copies, page_locked_copy, startup, switch
+from dispatch_xp.calibration.overheads import copies, in_fresh_process, page_locked_copy, switch
 from dispatch_xp.calibration.plan import DEPTHS, Case, Depth, Task, tasks
+from dispatch_xp.calibration.spinning import USERS_OF_BLAS, of_backend, of_blas
 from dispatch_xp.calibration.timing import Failure, on_backend, on_device, on_reference
 from dispatch_xp.config import Settings
 from dispatch_xp.curve import Point
@@ -25,6 +27,7 @@ from dispatch_xp.decision import REFERENCE
 from dispatch_xp.levels import LEVELS
 from dispatch_xp.operations import BLAS, Workload
 from dispatch_xp.profile import BackendProfile, Points, Profile, merged, this_machine
+from dispatch_xp.quiet_pools import are_quiet
 from dispatch_xp.state import quiet
 
 __all__ = ["Interrupted", "Progress", "calibrate"]
@@ -35,10 +38,6 @@ _GROWTH = 4.0
 _BUDGET = 2e-3
 _TOGETHER = 24
 _TOGETHER_BYTES = 512 * 2**20
-# OpenBLAS spins for 2^26 ticks after a call, which is 20 to 35 ms; OpenMP for a millisecond or so
-_REST_BLAS, _REST = 0.08, 0.003
-# who brings a BLAS library with threads of its own
-_WITH_BLAS = ("numpy", "scipy")
 # seconds to wait to hear how busy a device is
 _HEARING = 2.0
 # times the expected seconds from which a point is measured again, and how often
@@ -200,8 +199,9 @@ class _Run:
         self.measured: dict[tuple[int, int], _Measured] = {}
         self.notes: list[str] = []
         self.canary = Canary()
-        # when whose threads were last at work
+        # when whose threads were last at work, and how long they then spin
         self._awake: dict[str, float] = {}
+        self._spin: dict[str, float] = {}
         self.blas_threads: tuple[BlasThreads, ...] | None = None
         self.load = busy()
         if self.load:
@@ -228,6 +228,7 @@ class _Run:
 
     def prepare(self, names: Sequence[str]) -> None:
         """Start the backends and measure what they cost besides computing."""
+        self._spin.update((user, of_blas(user)) for user in USERS_OF_BLAS)
         for name in names:
             backend = registry.get(name)
             availability = backend.probe()
@@ -247,11 +248,6 @@ class _Run:
         started = time.perf_counter()
         backend.start()
         here = time.perf_counter() - started
-        try:
-            begin = startup(backend)
-        except Failure as failure:
-            self.notes.append(f"{backend.name}: {failure}; its start took {here:.2g} s here")
-            begin = here
         copy_in, copy_out = copies(backend)
         try:
             page_locked = page_locked_copy(backend)
@@ -259,13 +255,25 @@ class _Run:
             self.notes.append(f"{backend.name}: page-locked memory could not be measured: {error}")
             page_locked = None
         try:
-            change = switch(backend)
+            change: float | None = switch(backend)
+            self._spin[backend.name] = of_backend(backend)
         except Exception as error:  # its curves will say the same
             self.notes.append(f"{backend.name}: changing to it could not be timed: {error}")
-            change = 0.0
+            change = None
+        try:
+            begin, usual = in_fresh_process(backend)
+        except Failure as failure:
+            self.notes.append(f"{backend.name}: {failure}; its start took {here:.2g} s here")
+            begin, usual = here if backend.modules else 0.0, change or 0.0
         self.backends.append(backend)
         self.figures[backend.name] = BackendProfile(
-            description, begin, change, copy_in, copy_out, page_locked
+            description,
+            begin,
+            usual,
+            copy_in,
+            copy_out,
+            page_locked,
+            change if are_quiet(os.environ) else None,
         )
 
     def measure(self, todo: list[Task]) -> None:
@@ -362,7 +370,7 @@ class _Run:
             if held > _TOGETHER_BYTES or position == len(wave) - 1:
                 if any(_pool(case) for case, _ in made):
                     # they were at work on the arguments
-                    self._awake.update(dict.fromkeys(_WITH_BLAS, time.perf_counter()))
+                    self._awake.update(dict.fromkeys(USERS_OF_BLAS, time.perf_counter()))
                 self._measure(made)
                 made, held = [], 0
 
@@ -446,7 +454,7 @@ class _Run:
         """Wait until the threads of the other pools no longer spin."""
         rested = max(
             (
-                at + (_REST_BLAS if other in _WITH_BLAS else _REST)
+                at + self._spin.get(other, 0.0)
                 for other, at in self._awake.items()
                 if other not in ("", pool)
             ),

@@ -38,6 +38,10 @@ def command(quick: bool, dtype: str, file: Path | None) -> None:
     Every available backend against NumPy and SciPy, results compared, and where `auto` would send
     each call.
     """
+    from dispatch_xp.quiet_pools import make_quiet
+
+    # before NumPy is loaded
+    make_quiet()
     from dispatch_xp.bench import measure, problems
     from dispatch_xp.cli.console import bar, console
     from dispatch_xp.config import load

@@ -42,6 +42,10 @@ def command(
     Ctrl-C leaves waits beside it for --continue. With --operations, --dtypes or --backends, the
     rest of the old profile stays, and the number of BLAS threads is compared only if it never was.
     """
+    from dispatch_xp.quiet_pools import make_quiet
+
+    # before NumPy is loaded
+    make_quiet()
     import numpy as np
 
     from dispatch_xp.calibration import Interrupted, Progress, calibrate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,7 @@ def _profile(configured: str | None) -> dict[str, Any]:
             name: {
                 "startup": figures.startup,
                 "switch": figures.switch,
+                "switch_quiet": figures.switch_quiet,
                 "copies": {
                     way: copy.bytes_per_second
                     for way in ("copy_in", "page_locked_in", "copy_out")
@@ -165,6 +167,8 @@ def _pools() -> list[dict[str, Any]]:
 
 def _advice(pools: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[str]:
     """Say whether thread pools may take the cores from each other, and what helps."""
+    from dispatch_xp import quiet_pools
+
     several = [pool for pool in pools if pool["threads"] > 1]
     has_openmp = any(pool["library"].startswith("openmp") for pool in pools)
     torch = any(b["name"] == "torch" and b["available"] and b["used"] for b in found)
@@ -173,16 +177,21 @@ def _advice(pools: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[st
         lines.append("PyTorch brings one more (OpenMP) when it is started.")
     if len(several) + (torch and not has_openmp) > 1:
         lines.append("Each pool waits for work by spinning, and takes the cores from the others.")
-        policy = os.environ.get("OMP_WAIT_POLICY", "")
-        if policy.upper() == "PASSIVE":
-            lines.append("OMP_WAIT_POLICY=PASSIVE is set: PyTorch's gives way.")
-        elif torch or has_openmp:
-            lines.append(
-                "With OMP_WAIT_POLICY=PASSIVE set before Python starts, PyTorch's gives way."
-            )
+        if quiet_pools.are_quiet(os.environ):
+            lines.append(f"{_assigned(dict(os.environ))} is set: they soon give way.")
         else:
-            lines.append("With OPENBLAS_NUM_THREADS=1 set before Python starts, they don't.")
+            lines.append(
+                f"With {_assigned(quiet_pools.VARIABLES)} set before Python starts they soon give "
+                "way; `dispatch-xp run` sets that."
+            )
     return lines
+
+
+def _assigned(environ: Mapping[str, str]) -> str:
+    """Return what an environment says of quiet pools, as a shell takes it."""
+    from dispatch_xp import quiet_pools
+
+    return " ".join(f"{name}={environ[name]}" for name in quiet_pools.VARIABLES)
 
 
 def _speeds(copies: dict[str, float]) -> str:
@@ -235,9 +244,12 @@ def _print(report: dict[str, Any]) -> None:
             soft_wrap=True,
         )
         for name, figures in profile["backends"].items():
+            quiet = figures["switch_quiet"]
             out.print(
                 f"  {name}: {figures['startup']:.2f} s to start; changing from the reference to it "
                 f"costs {figures['switch'] * 1e3:.2f} ms"
+                + (f", {quiet * 1e3:.2f} with quiet thread pools" if quiet is not None else ""),
+                soft_wrap=True,
             )
             if figures["copies"]:
                 out.print(f"  {name}: copies {_speeds(figures['copies'])}")

@@ -9,16 +9,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from dispatch_xp import quiet_pools
 from dispatch_xp.errors import ConfigError
 from dispatch_xp.programs import VARIABLE
 
 __all__ = ["SITE", "Plan", "new_spool", "removed", "variables"]
 
 SITE = str(Path(__file__).parent / "site")
-
-# pools that spin while they wait take the cores from each other; it counts only if it is set before
-# the libraries are loaded
-_QUIET = {"OMP_WAIT_POLICY": "PASSIVE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ def variables(
     """
     rest = _without(environ.get("PYTHONPATH", ""))
     found = {"PYTHONPATH": os.pathsep.join([SITE, *([rest] if rest else [])])}
-    quiet = {name: value for name, value in _QUIET.items() if name not in environ}
+    quiet = quiet_pools.missing(environ)
     plan = replace(plan, set=(*quiet, *settings))
     return {**found, **quiet, **settings, VARIABLE: plan.text()}
 

@@ -279,7 +279,7 @@ def two_threads():
 
 def test_this_machine_is_compared_and_left_as_it_was(two_threads):
     told = []
-    found = measure(0.6, 1, tell=told.append)
+    found = measure(2.0, 1, tell=told.append)
     assert two_threads()
     assert {user for each in found for user in each.users} == {"numpy", "scipy"}
     for each in found:
@@ -299,7 +299,7 @@ def test_this_machine_is_left_as_it_was_by_what_stops_it(two_threads, error):
             raise error
 
     with pytest.raises(error):
-        measure(0.6, 1, tell=stop)
+        measure(2.0, 1, tell=stop)
     assert two_threads()
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from dispatch_xp import quiet_pools
 from dispatch_xp.backends.cupy import CupyBackend
 from dispatch_xp.backends.interface import Availability
 from dispatch_xp.backends.threads import ThreadsBackend
@@ -71,24 +72,33 @@ def test_other_programs_on_a_device(call, monkeypatch, load, problem, line):
 
 
 @pytest.mark.parametrize(
-    ("pools", "backends", "policy", "advice"),
+    ("pools", "backends", "advice"),
     [
-        ([BLAS], [], "", ""),
-        ([BLAS | {"threads": 1}, BLAS | {"threads": 1}], [], "", ""),
-        ([BLAS, BLAS], [], "", "OPENBLAS_NUM_THREADS=1"),
-        ([BLAS], [TORCH], "", "With OMP_WAIT_POLICY=PASSIVE"),
-        ([BLAS, OPENMP], [TORCH], "", "With OMP_WAIT_POLICY=PASSIVE"),
-        ([BLAS, OPENMP], [TORCH], "passive", "OMP_WAIT_POLICY=PASSIVE is set"),
-        ([BLAS], [TORCH | {"available": False}], "", ""),
-        ([BLAS], [TORCH | {"used": False}], "", ""),
+        ([BLAS], [], False),
+        ([BLAS | {"threads": 1}, BLAS | {"threads": 1}], [], False),
+        ([BLAS, BLAS], [], True),
+        ([BLAS], [TORCH], True),
+        ([BLAS, OPENMP], [TORCH], True),
+        ([BLAS], [TORCH | {"available": False}], False),
+        ([BLAS], [TORCH | {"used": False}], False),
     ],
 )
-def test_advice_on_thread_pools(monkeypatch, pools, backends, policy, advice):
-    monkeypatch.setenv("OMP_WAIT_POLICY", policy)
-    lines = status._advice(pools, backends)
-    assert bool(lines) == bool(advice)
-    assert advice in "\n".join(lines)
-    assert ("one more" in "\n".join(lines)) == (TORCH in backends and OPENMP not in pools)
+@pytest.mark.parametrize("quiet", [False, True])
+def test_advice_on_thread_pools(monkeypatch, pools, backends, advice, quiet):
+    for name, value in quiet_pools.VARIABLES.items():
+        if quiet:
+            monkeypatch.setenv(name, value.lower())
+        else:
+            monkeypatch.delenv(name, raising=False)
+    said = "\n".join(status._advice(pools, backends))
+    assert bool(said) == advice
+    assert ("OMP_WAIT_POLICY=PASSIVE OPENBLAS_THREAD_TIMEOUT=17 set" in said) == (
+        advice and not quiet
+    )
+    assert ("OMP_WAIT_POLICY=passive OPENBLAS_THREAD_TIMEOUT=17 is set" in said) == (
+        advice and quiet
+    )
+    assert ("one more" in said) == (TORCH in backends and OPENMP not in pools)
 
 
 def test_a_profile_of_another_machine(call, monkeypatch, tmp_path):
