@@ -22,7 +22,7 @@ from dispatch_xp.curve import Curve
 from dispatch_xp.decision import REFERENCE, Decision, Prediction, Standing, stay
 from dispatch_xp.errors import ProfileError
 from dispatch_xp.levels import LEVELS
-from dispatch_xp.operations import BLAS
+from dispatch_xp.operations import BLAS, OPERATIONS
 from dispatch_xp.operations.row import Operation
 from dispatch_xp.policies import learned
 from dispatch_xp.policies.interface import Policy
@@ -109,13 +109,35 @@ class _Weighed(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Speed(msgspec.Struct, frozen=True):
-    """What predicts the calls of one operation, layout and dtype on a backend."""
+    """What predicts the calls of one operation, layout and dtype on a backend.
+
+    Attributes
+    ----------
+    curve : Curve
+        Of the layout.
+    others : mapping
+        The curves of the operation's other layouts, where a call may be between two.
+    correction : float
+        From what was observed.
+    copies : bool
+        Whether anything has to be copied.
+    """
 
     curve: Curve
+    others: Mapping[str, Curve]
     correction: float
-    figures: BackendProfile
     copies: bool
-    """Whether anything has to be copied."""
+
+    def seconds(self, call: Call) -> float:
+        """Return the measured time of a call: between two layouts, between those of both."""
+        work = call.workload
+        rate = self.curve.rate(work.work)
+        if self.others and (beside := call.operation.beside) is not None:
+            found = beside(call.shapes, call.options)
+            if found is not None and found[0] in self.others:
+                layout, share = found
+                rate *= (self.others[layout].rate(work.work) / rate) ** share
+        return work.flops / rate
 
 
 class _Kind:
@@ -418,15 +440,16 @@ class CostModelPolicy(Policy):
         if backend in kind.speeds:
             return kind.speeds[backend]
         curve, figures = self._curve(key, backend), self._figures(backend)
-        copies = figures.copy_in is not None or figures.copy_out is not None
-        correction = self._correction(key, backend)
-        speed = None if curve is None else _Speed(curve, correction, figures, copies)
+        speed = None
+        if curve is not None:
+            others = self._others(key, backend)
+            copies = figures.copy_in is not None or figures.copy_out is not None
+            speed = _Speed(curve, others, self._correction(key, backend), copies)
         kind.speeds[backend] = speed
         return speed
 
     def _predicted(self, call: Call, backend: str, speed: _Speed) -> Prediction:
-        work = call.workload
-        run = speed.curve.seconds(work.work, work.flops) * speed.correction
+        run = speed.seconds(call) * speed.correction
         if not speed.copies and not call.owners:
             return Prediction(run)
         return Prediction(run, self._copy_in(call, backend), self._copy_out(call, backend))
@@ -491,17 +514,30 @@ class CostModelPolicy(Policy):
             return own.get(backend)
         stand_in = self._stand_ins.get(key)
         if stand_in is None:
-            operation, _, dtype = key
-            stand_in = next(
-                (
-                    found
-                    for (name, _, measured), found in curves.items()
-                    if name == operation and measured == dtype and REFERENCE in found
-                ),
-                {},
-            )
+            operation, layout, dtype = key
+            others = {
+                other: found
+                for (name, other, measured), found in curves.items()
+                if name == operation and measured == dtype and REFERENCE in found
+            }
+            # one stack is more like another than like a single matrix
+            kind = layout.rstrip("0123456789")
+            like = (found for other, found in others.items() if other.startswith(kind))
+            stand_in = next(like, next(iter(others.values()), {}))
             self._stand_ins[key] = stand_in
         return stand_in.get(backend)
+
+    def _others(self, key: _Key, backend: str) -> Mapping[str, Curve]:
+        """Return a backend's curves of the layouts that a call may be near to, by layout."""
+        operation, own, dtype = key
+        if OPERATIONS[operation].beside is None:
+            return _NO_CURVES
+        assert self.profile is not None
+        return {
+            layout: found[backend]
+            for (name, layout, measured), found in self.profile.curves.items()
+            if (name, measured) == (operation, dtype) and layout != own and backend in found
+        }
 
     def _figures(self, backend: str) -> BackendProfile:
         return self._backends.get(backend, _NOTHING)
@@ -547,8 +583,7 @@ class CostModelPolicy(Policy):
         if speed is None:
             self._pools(call, key, backend, seconds, seconds)
             return
-        work = call.workload
-        predicted = speed.curve.seconds(work.work, work.flops)
+        predicted = speed.seconds(call)
         if backend != REFERENCE and (speed.copies or call.owners):
             predicted += self._copy_in(call, backend)
             if not call.owners:
@@ -601,8 +636,7 @@ class CostModelPolicy(Policy):
             return 0.0
         speed = self._speed(key, self._kinds.get(key) or _Kind(), REFERENCE)
         if speed is not None:
-            work = call.workload
-            reference = speed.curve.seconds(work.work, work.flops) * speed.correction
+            reference = speed.seconds(call) * speed.correction
             # what was gained long ago is not to hide what is lost now, and a start is no change
             gain = max(reference - seconds, -switch)
             self._gained = min(self._gained + gain, switch)
@@ -619,6 +653,7 @@ class CostModelPolicy(Policy):
 
 
 _NOTHING = BackendProfile()
+_NO_CURVES: Mapping[str, Curve] = MappingProxyType({})
 
 
 def _runs(backend: Backend) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dispatch_xp.operations import stacks
 from dispatch_xp.operations.row import Operation, Options, Problem, Shape, Shapes, broadcast
 
 __all__ = ["ROWS", "contracted", "einsum_sizes", "matrix_product"]
@@ -15,7 +17,6 @@ __all__ = ["ROWS", "contracted", "einsum_sizes", "matrix_product"]
 _MULTIPLY_ADD = "2 flops per multiply-add: Golub & Van Loan (2013), Matrix Computations, 1.1.15"
 ORDERS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 ELEMENTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
-STACKS = (4, 16, 64, 256, 1024, 4096)
 
 
 def matrix_product(shapes: Shapes) -> tuple[int, int, int, int]:
@@ -52,7 +53,15 @@ def _matmul_layout(shapes: Shapes, options: Options) -> str:
         return "matrix"
     if len(shapes[0]) == 1 or len(shapes[1]) == 1:
         return "vector"
-    return "stack" if matrix_product(shapes)[0] > 1 else "matrix"
+    stack, m, k, n = matrix_product(shapes)
+    return stacks.nearest((m * k * n) ** (1 / 3)) if stack > 1 else "matrix"
+
+
+def _matmul_beside(shapes: Shapes, options: Options) -> tuple[str, float] | None:
+    if min(len(shape) for shape in shapes) < 2:
+        return None
+    stack, m, k, n = matrix_product(shapes)
+    return stacks.beside((m * k * n) ** (1 / 3)) if stack > 1 else None
 
 
 def contracted(shapes: Shapes, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -174,8 +183,11 @@ def _kron_pair(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[
     return _normal((side, side), dtype, rng), _normal((side, side), dtype, rng)
 
 
-def _stack_pair(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
-    return _normal((n, 48, 48), dtype, rng), _normal((n, 48, 48), dtype, rng)
+def _stack_pair(
+    order: int, n: int, dtype: np.dtype[Any], rng: np.random.Generator
+) -> tuple[Any, ...]:
+    shape = (n, order, order)
+    return _normal(shape, dtype, rng), _normal(shape, dtype, rng)
 
 
 def _rows_pair(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
@@ -207,9 +219,19 @@ ROWS = (
         work=_matmul_work,
         source=_MULTIPLY_ADD,
         layout=_matmul_layout,
+        beside=_matmul_beside,
         problems=(
             *_matrices("numpy.matmul"),
-            Problem("stack", "numpy.matmul", _stack_pair, STACKS, "matrices of 48 x 48"),
+            *(
+                Problem(
+                    name,
+                    "numpy.matmul",
+                    partial(_stack_pair, order),
+                    sizes,
+                    f"matrices of {order} x {order}",
+                )
+                for name, order, sizes in stacks.ORDERS
+            ),
         ),
     ),
     Operation(

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from dispatch_xp.operations import stacks
 from dispatch_xp.operations.row import Operation, Options, Problem, Shape, Shapes, real_dtype
 
 __all__ = ["ROWS"]
 
 ORDERS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 ELEMENTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
-STACKS = (4, 16, 64, 256, 1024, 4096)
-STACK_ORDER = 32
 # how many times as long the longer side of a tall or wide matrix is, where it is measured
 ASPECT = 8
 
@@ -103,8 +103,19 @@ def _lstsq_flops(shapes: Shapes, options: Options) -> float:
     return stack * (6.0 * m * n * n + 20.0 * n**3 + 4.0 * m * n * _columns(shapes))
 
 
+def _order(shape: Shape) -> float:
+    """Return the order of the square matrix that has as many elements."""
+    return math.sqrt(shape[-2] * shape[-1])
+
+
 def _layout(shapes: Shapes, options: Options) -> str:
-    return "stack" if math.prod(shapes[0][:-2]) > 1 else "matrix"
+    shape = shapes[0]
+    return stacks.nearest(_order(shape)) if math.prod(shape[:-2]) > 1 else "matrix"
+
+
+def _beside(shapes: Shapes, options: Options) -> tuple[str, float] | None:
+    shape = shapes[0]
+    return stacks.beside(_order(shape)) if math.prod(shape[:-2]) > 1 else None
 
 
 def _rectangular_layout(shapes: Shapes, options: Options) -> str:
@@ -243,14 +254,20 @@ def _problems(
     def matrix(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
         return make((n, n), dtype, rng)
 
-    def stacked(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
-        return make((n, STACK_ORDER, STACK_ORDER), dtype, rng)
+    def stacked(
+        order: int, n: int, dtype: np.dtype[Any], rng: np.random.Generator
+    ) -> tuple[Any, ...]:
+        return make((n, order, order), dtype, rng)
 
     single = Problem("matrix", function, matrix, ORDERS, "order", fixed)
     if not stack:
         return (single,)
-    unit = f"matrices of {STACK_ORDER} x {STACK_ORDER}"
-    return single, Problem("stack", function, stacked, STACKS, unit, fixed)
+    return single, *(
+        Problem(
+            name, function, partial(stacked, order), sizes, f"matrices of {order} x {order}", fixed
+        )
+        for name, order, sizes in stacks.ORDERS
+    )
 
 
 def _long_problems(
@@ -305,6 +322,7 @@ def _row(
         source=source,
         problems=problems,
         layout=_rectangular_layout if rectangular else _layout,
+        beside=_beside if stack else None,
         options=frozenset(options),
         finite=True,
         determined=determined,

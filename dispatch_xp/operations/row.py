@@ -84,7 +84,7 @@ class Problem:
     Attributes
     ----------
     layout : str
-        The name of the curve: ``"matrix"``, ``"tall"``, ``"wide"``, ``"stack"``, ``"vector"``,
+        The name of the curve: ``"matrix"``, ``"tall"``, ``"wide"``, ``"stack32"``, ``"vector"``,
         ``"rows"``, ``"grid"``.
     function : str
         The user-facing function to call, such as ``"numpy.linalg.svd"``.
@@ -143,6 +143,9 @@ class Operation:
         differs from build to build).
     layout : callable
         ``layout(shapes, options)``: the name of the curve that predicts the call.
+    beside : callable or None
+        ``beside(shapes, options)``: where a call is between two layouts, the name of the other
+        curve and its share in the prediction, at the most a half; else None.
     work : callable or None
         ``work(shapes, options)``: where to read the curve, if not at the flops.
     out_dtype : callable
@@ -164,6 +167,7 @@ class Operation:
     kinds: str = "fc"
     complex_factor: int = 4
     finite: bool = False
+    beside: Callable[[Shapes, Options], tuple[str, float] | None] | None = None
     work: Callable[[Shapes, Options], float] | None = None
     out_dtype: Callable[[np.dtype[Any]], np.dtype[Any]] = same_dtype
     determined: bool = True

@@ -77,7 +77,7 @@ def two_layouts(first, second):
     def curve(names):
         return {name: [Point(1e6, seconds, 1000)] for name, seconds in names.items()}
 
-    points = {"matmul": {"stack": {"float64": curve(first)}, "matrix": {"float64": curve(second)}}}
+    points = {"matmul": {"stack8": {"float64": curve(first)}, "matrix": {"float64": curve(second)}}}
     return Profile(Machine("fake", "fake", 2), points, {})
 
 
@@ -93,7 +93,7 @@ def two_layouts(first, second):
 def test_another_layout_stands_in_only_if_nothing_was_measured(fake, own, chosen):
     profile = two_layouts(own, {"reference": 1.0, "fast": 0.1})
     call = Call(OPERATIONS["matmul"], np.dtype("float64"), ((4, 9, 9), (4, 9, 9)))
-    assert call.layout == "stack"
+    assert call.layout == "stack8"
     assert policy_of(profile).choose(call, [fake("fast")]).backend == chosen
 
 

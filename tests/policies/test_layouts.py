@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dispatch_xp.call import Call
 from dispatch_xp.config import Settings
@@ -29,7 +31,7 @@ def call_of(operation, shape, options=None):
         ("linalg.svd", (28, 10), THIN, "matrix"),
         ("linalg.svd", (10, 28), THIN, "matrix"),
         ("linalg.svd", (80, 10), FULL, "matrix"),
-        ("linalg.svd", (3, 80, 10), THIN, "stack"),
+        ("linalg.svd", (3, 80, 10), THIN, "stack32"),
         ("linalg.svd", (1, 80, 10), THIN, "matrix"),
         ("linalg.qr", (80, 10), {"mode": "reduced"}, "tall"),
         ("linalg.qr", (10, 80), {"mode": "r"}, "wide"),
@@ -38,17 +40,37 @@ def call_of(operation, shape, options=None):
         ("linalg.pinv", (10, 80), None, "wide"),
         ("linalg.lu", (80, 10), None, "matrix"),
         ("linalg.eigh", (10, 10), None, "matrix"),
+        ("linalg.eigh", (2, 1, 1), None, "stack8"),
+        ("linalg.eigh", (2, 15, 15), None, "stack8"),
+        ("linalg.eigh", (2, 17, 17), None, "stack32"),
+        ("linalg.eigh", (5, 2, 63, 63), None, "stack32"),
+        ("linalg.eigh", (2, 65, 65), None, "stack128"),
+        ("linalg.eigh", (2, 5000, 5000), None, "stack128"),
     ],
 )
-def test_long_matrices_have_curves_of_their_own(operation, shape, options, layout):
+def test_the_curve_of_a_shape(operation, shape, options, layout):
     assert call_of(operation, shape, options).layout == layout
 
 
-def profile_of(**layouts):
+@pytest.mark.parametrize(
+    ("first", "second", "layout"),
+    [
+        ((7, 15, 15), (7, 15, 15), "stack8"),
+        ((7, 4, 16), (7, 16, 70), "stack32"),
+        ((70, 70), (70, 70), "matrix"),
+        ((4, 1, 70, 70), (9, 70, 70), "stack128"),
+    ],
+)
+def test_products_of_stacks(first, second, layout):
+    call = Call(OPERATIONS["matmul"], np.dtype("float64"), (first, second))
+    assert call.layout == layout
+
+
+def profile_of(operation="linalg.svd", **layouts):
     def curve(seconds):
         return {"float64": {REFERENCE: [Point(1e6, seconds, 1000)]}}
 
-    points = {"linalg.svd": {layout: curve(s) for layout, s in layouts.items()}}
+    points = {operation: {layout: curve(s) for layout, s in layouts.items()}}
     return Profile(Machine("fake", "fake", 2), points, {})
 
 
@@ -56,9 +78,45 @@ def test_a_profile_without_them_predicts_by_the_square_ones():
     call = call_of("linalg.svd", (800, 100), THIN)
     flops = call.workload.flops
     for layouts, seconds in (
-        ({"matrix": 1.0, "stack": 5.0}, 1.0),
+        ({"matrix": 1.0, "stack32": 5.0}, 1.0),
         ({"matrix": 1.0, "tall": 2.0, "wide": 3.0}, 2.0),
     ):
         policy = CostModelPolicy(Settings(), profile_of(**layouts))
         found = policy.predict(call, REFERENCE)
         assert found.run == pytest.approx(flops * seconds / 1e6)
+
+
+@pytest.mark.parametrize("operation", ["linalg.eigh", "matmul"])
+@given(
+    order=st.integers(1, 600),
+    rates=st.lists(st.floats(1e6, 1e9), min_size=3, max_size=3),
+    number=st.integers(2, 1000),
+)
+def test_between_two_measured_orders_both_curves_predict(operation, order, rates, number):
+    names = ("stack8", "stack32", "stack128")
+    points = {
+        name: {"float64": {REFERENCE: [Point(1e6, 1e6 / rate, 1000)]}}
+        for name, rate in zip(names, rates, strict=True)
+    }
+    profile = Profile(Machine("fake", "fake", 2), {operation: points}, {})
+    shapes = ((number, order, order),) * (2 if operation == "matmul" else 1)
+    call = Call(OPERATIONS[operation], np.dtype("float64"), shapes)
+    found = CostModelPolicy(Settings(), profile).predict(call, REFERENCE)
+    # straight lines in both logarithms, and no further than the ends
+    rate = np.exp(np.interp(np.log(order), np.log([8, 32, 128]), np.log(rates)))
+    assert found.run == pytest.approx(call.workload.flops / rate)
+
+
+def test_a_curve_that_was_not_measured_is_done_without():
+    call = call_of("linalg.eigh", (50, 17, 17))
+    points = {"stack32": 1.0, "matrix": 7.0}
+    policy = CostModelPolicy(Settings(), profile_of(operation="linalg.eigh", **points))
+    assert policy.predict(call, REFERENCE).run == pytest.approx(call.workload.flops / 1e6)
+
+
+@pytest.mark.parametrize("layout", ["stack", "stack128"])
+def test_a_stack_stands_in_for_a_stack(layout):
+    call = call_of("linalg.eigh", (50, 8, 8))
+    points = {"matrix": 7.0, layout: 1.0}
+    policy = CostModelPolicy(Settings(), profile_of(operation="linalg.eigh", **points))
+    assert policy.predict(call, REFERENCE).run == pytest.approx(call.workload.flops / 1e6)
