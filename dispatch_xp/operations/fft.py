@@ -57,12 +57,13 @@ def transformed(shape: Shape, options: Options, *, half: bool = False) -> dict[i
 
 
 @lru_cache(maxsize=4096)
-def burden(n: int) -> float:
+def burden(n: int, *, real: bool = False) -> float:
     """Return the steps of a point in a transform of length `n`: ``log2(n)`` for powers of two.
 
     A factor ``p`` takes in proportion to ``p`` itself, with the weights that pocketfft estimates
     by. Where a large one takes more than the detour by Bluestein's algorithm, two transforms of a
-    length of ``2 n`` and little more, that is what it takes.
+    length of ``2 n`` and little more, that is what it takes. The detour is complex: a real
+    transform, whose steps are half as long, takes twice as many of them.
     """
     if n < 2:
         return 0.0
@@ -75,7 +76,7 @@ def burden(n: int) -> float:
     if rest > 1:
         direct += _weight(rest)
     detour = 2 * 2 * math.log2(2 * n)
-    return min(direct / 2, detour)
+    return min(direct / 2, 2 * detour if real else detour)
 
 
 def _weight(p: int) -> float:
@@ -93,7 +94,11 @@ def _row(name: str, *, in_numpy: bool, in_standard: bool) -> Operation:
         lengths = transformed(shapes[0], options, half=half)
         other = math.prod(n for axis, n in enumerate(shapes[0]) if axis not in lengths)
         points = math.prod(lengths.values())
-        return factor * other * points * max(sum(burden(n) for n in lengths.values()), 1.0)
+        # of a real transform along several axes all but the last are complex ones of the half
+        first = 0 if trigonometric else -1 if half or half_out else len(lengths)
+        real = list(lengths)[first:]
+        steps = sum(burden(n, real=axis in real) for axis, n in lengths.items())
+        return factor * other * points * max(steps, 1.0)
 
     def outputs(shapes: Shapes, options: Options) -> Shapes:
         lengths = transformed(shapes[0], options, half=half)

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from dispatch_xp.operations import OPERATIONS
 from dispatch_xp.operations.fft import burden
 
 
@@ -23,6 +24,28 @@ def test_small_factors_are_a_little_more():
 @pytest.mark.parametrize("prime", [1009, 10007, 83117, 499979])
 def test_a_large_prime_takes_no_more_than_the_detour(prime):
     assert 4 < burden(prime) / math.log2(prime) < 5
+
+
+def test_the_detour_of_a_real_transform_is_complex():
+    assert burden(83117, real=True) == 2 * burden(83117)
+    assert burden(1024, real=True) == burden(1024)
+    # factors so small that nobody takes a detour
+    assert burden(7 * 11, real=True) == burden(7 * 11)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "ratio"),
+    [
+        # against the complex transform of the same shape, along a prime and along a power of two
+        ("fft.rfft", {"axis": 1}, 1.0),
+        ("fft.rfft", {"axis": 0}, 0.5),
+        ("fft.dct", {"axis": 1, "type": 2}, 1.0),
+    ],
+)
+def test_real_transforms_along_a_prime(name, options, ratio):
+    shapes = ((64, 10007),)
+    complex_flops = OPERATIONS["fft.fft"].flops(shapes, {"axis": options["axis"]})
+    assert OPERATIONS[name].flops(shapes, options) == pytest.approx(ratio * complex_flops)
 
 
 def test_one_point_is_nothing():
