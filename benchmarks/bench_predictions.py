@@ -18,8 +18,8 @@ from heldout import calls
 
 from dispatch_xp import backends
 from dispatch_xp.calibration.canary import Canary
+from dispatch_xp.calibration.measuring import pool_of
 from dispatch_xp.calibration.plan import Case
-from dispatch_xp.calibration.run import _pool
 from dispatch_xp.calibration.timing import Failure, on_backend, on_reference
 from dispatch_xp.config import load
 from dispatch_xp.decision import REFERENCE
@@ -60,7 +60,7 @@ def main() -> None:
     CURRENT.set(QUIET)
     warnings.simplefilter("ignore")
     names = [REFERENCE, *(n for n in policy.profile.backends if backends.get(n).shares_host_memory)]
-    cases = sorted(calls(count), key=_pool)
+    cases = sorted(calls(count), key=pool_of)
     errors: dict[str, list[tuple[float, str]]] = defaultdict(list)
     canary = Canary()
     for name in names:
@@ -76,7 +76,7 @@ def main() -> None:
             prediction = policy.predict(call, name)
             if prediction is None or prediction.total > LONGEST:
                 continue
-            pool = _pool(case)
+            pool = pool_of(case)
             if pool != last:
                 time.sleep(0.1)
                 last = pool

@@ -22,10 +22,12 @@ from dispatch_xp.curve import Curve
 from dispatch_xp.decision import REFERENCE, Decision, Prediction, Standing, stay
 from dispatch_xp.errors import ProfileError
 from dispatch_xp.levels import LEVELS
-from dispatch_xp.operations import BLAS, OPERATIONS
+from dispatch_xp.operations import BLAS
 from dispatch_xp.operations.row import Operation
 from dispatch_xp.policies import learned
 from dispatch_xp.policies.interface import Policy
+from dispatch_xp.policies.speeds import Key, Speed, Speeds
+from dispatch_xp.policies.thread_pools import ThreadPools
 from dispatch_xp.profile import BackendProfile, Profile, default_path, read
 from dispatch_xp.quiet_pools import are_quiet
 from dispatch_xp.reasons import Reason
@@ -44,13 +46,8 @@ _CACHED = 4096
 _WAITING = 32
 # the share of what calls would save without a correction that is spent on trying whether it holds
 _PROBING = 0.01
-# a change of pools that did not repay itself is twice as dear the next time, up to so many times
-_DEAREST = 1024.0
-# a call that takes longer by this share of a change may have paid one unseen
-_SUSPECT = 0.25
 # a decision stands for so many seconds of the reference's time, and for so many calls at the most
 _STANDS, _STANDS_CALLS = 20e-3, 255
-_Key = tuple[str, str, str]
 
 
 class _Names(dict[np.dtype[Any], str]):
@@ -108,45 +105,31 @@ class _Weighed(msgspec.Struct, frozen=True, eq=False):
     stands: bool = True
 
 
-class _Speed(msgspec.Struct, frozen=True):
-    """What predicts the calls of one operation, layout and dtype on a backend.
+class _Predictor(msgspec.Struct, frozen=True):
+    """What predicts the calls of one operation, layout and dtype on a backend here.
 
     Attributes
     ----------
-    curve : Curve
-        Of the layout.
-    others : mapping
-        The curves of the operation's other layouts, where a call may be between two.
+    speed : Speed
+        From the profile.
     correction : float
         From what was observed.
     copies : bool
         Whether anything has to be copied.
     """
 
-    curve: Curve
-    others: Mapping[str, Curve]
+    speed: Speed
     correction: float
     copies: bool
-
-    def seconds(self, call: Call) -> float:
-        """Return the measured time of a call: between two layouts, between those of both."""
-        work = call.workload
-        rate = self.curve.rate(work.work)
-        if self.others and (beside := call.operation.beside) is not None:
-            found = beside(call.shapes, call.options)
-            if found is not None and found[0] in self.others:
-                layout, share = found
-                rate *= (self.others[layout].rate(work.work) / rate) ** share
-        return work.flops / rate
 
 
 class _Kind:
     """Calls of one operation, layout and dtype: dropped when a correction of theirs changes."""
 
-    __slots__ = ("speeds", "weighed")
+    __slots__ = ("predictors", "weighed")
 
     def __init__(self) -> None:
-        self.speeds: dict[str, _Speed | None] = {}
+        self.predictors: dict[str, _Predictor | None] = {}
         # by what they depend on
         self.weighed: dict[object, _Weighed] = {}
 
@@ -180,22 +163,19 @@ class CostModelPolicy(Policy):
         self.problem = self.detail = ""
         self.profile = profile
         self._lock = threading.Lock()
-        self._ratios: dict[tuple[_Key, str], deque[float]] = {}
-        self._corrections: dict[tuple[_Key, str], float] = {}
+        self._ratios: dict[tuple[Key, str], deque[float]] = {}
+        self._corrections: dict[tuple[Key, str], float] = {}
         # each by itself, so that a correction drops no others
-        self._kinds: dict[_Key, _Kind] = {}
-        self._stand_ins: dict[_Key, Mapping[str, Curve]] = {}
+        self._kinds: dict[Key, _Kind] = {}
         self._missed: dict[str, float] = {}
         # what each call misses that passes while a decision to wait for a start stands, by backend
         self._waiting: dict[Standing, tuple[tuple[str, float], ...]] = {}
-        self._probed: set[tuple[_Key, str]] = set()
-        self._learned: set[tuple[_Key, str]] = set()
-        self._last = REFERENCE
-        # since the last change to the backend: what was gained by it, its own cost taken off
-        self._gained = 0.0
-        self._dearness: dict[str, float] = {}
+        self._probed: set[tuple[Key, str]] = set()
+        self._learned: set[tuple[Key, str]] = set()
+        self._pools = ThreadPools()
         if profile is None:
             self._load(Path(settings.profile) if settings.profile else default_path())
+        self._speeds = Speeds(self.profile) if self.profile is not None else None
         quiet = are_quiet(os.environ)
         measured = self.profile.backends if self.profile is not None else {}
         self._backends = {name: found.with_pools(quiet=quiet) for name, found in measured.items()}
@@ -256,7 +236,9 @@ class CostModelPolicy(Policy):
         if not weighed.options:
             return weighed.stay
         first = weighed.options[0]
-        if first.backend.started and (first.switch == 0.0 or self._last == first.backend.name):
+        if first.backend.started and (
+            first.switch == 0.0 or self._pools.awake == first.backend.name
+        ):
             return first.decision
         return self._bought(call, weighed)
 
@@ -268,13 +250,13 @@ class CostModelPolicy(Policy):
             if backend.name in self._tells_memory_apart
         )
 
-    def _weigh(self, call: Call, key: _Key, kind: _Kind, candidates: Sequence[Backend]) -> _Weighed:
+    def _weigh(self, call: Call, key: Key, kind: _Kind, candidates: Sequence[Backend]) -> _Weighed:
         """Return the backends that are predicted to be enough faster."""
         predictions = {}
         for name in (REFERENCE, *[backend.name for backend in candidates]):
-            speed = self._speed(key, kind, name)
-            if speed is not None:
-                predictions[name] = self._predicted(call, name, speed)
+            predictor = self._predictor(key, kind, name)
+            if predictor is not None:
+                predictions[name] = self._predicted(call, name, predictor)
         required = self.level.speedup
         found = MappingProxyType(predictions)
         if REFERENCE not in predictions or len(predictions) < 2:
@@ -321,7 +303,7 @@ class CostModelPolicy(Policy):
 
     def _doubt(
         self,
-        key: _Key,
+        key: Key,
         chosen: str,
         predictions: Mapping[str, Prediction],
         candidates: Sequence[Backend],
@@ -359,8 +341,7 @@ class CostModelPolicy(Policy):
         for option in weighed.options:
             startup = 0.0 if _runs(option.backend) else option.startup
             price = self.level.startup_factor * startup
-            if self._last != option.backend.name:
-                price += option.switch * self._dearness.get(option.backend.name, 1.0)
+            price += self._pools.price(option.backend.name, option.switch)
             if price == 0.0:
                 ready = option
                 break
@@ -432,25 +413,25 @@ class CostModelPolicy(Policy):
         if self.profile is None:
             return None
         key = (call.operation.name, call.layout, _NAMES[call.dtype])
-        speed = self._speed(key, self._kinds.get(key) or _Kind(), backend)
-        return None if speed is None else self._predicted(call, backend, speed)
+        predictor = self._predictor(key, self._kinds.get(key) or _Kind(), backend)
+        return None if predictor is None else self._predicted(call, backend, predictor)
 
-    def _speed(self, key: _Key, kind: _Kind, backend: str) -> _Speed | None:
+    def _predictor(self, key: Key, kind: _Kind, backend: str) -> _Predictor | None:
         """Return what predicts a kind of calls on a backend, if anything does."""
-        if backend in kind.speeds:
-            return kind.speeds[backend]
-        curve, figures = self._curve(key, backend), self._figures(backend)
-        speed = None
-        if curve is not None:
-            others = self._others(key, backend)
+        if backend in kind.predictors:
+            return kind.predictors[backend]
+        assert self._speeds is not None
+        speed, figures = self._speeds.of(key, backend), self._figures(backend)
+        predictor = None
+        if speed is not None:
             copies = figures.copy_in is not None or figures.copy_out is not None
-            speed = _Speed(curve, others, self._correction(key, backend), copies)
-        kind.speeds[backend] = speed
-        return speed
+            predictor = _Predictor(speed, self._correction(key, backend), copies)
+        kind.predictors[backend] = predictor
+        return predictor
 
-    def _predicted(self, call: Call, backend: str, speed: _Speed) -> Prediction:
-        run = speed.seconds(call) * speed.correction
-        if not speed.copies and not call.owners:
+    def _predicted(self, call: Call, backend: str, predictor: _Predictor) -> Prediction:
+        run = predictor.speed.seconds(call) * predictor.correction
+        if not predictor.copies and not call.owners:
             return Prediction(run)
         return Prediction(run, self._copy_in(call, backend), self._copy_out(call, backend))
 
@@ -489,7 +470,7 @@ class CostModelPolicy(Policy):
             seconds *= nbytes / max(call.workload.bytes_in, 1)
         return seconds
 
-    def _correction(self, key: _Key, backend: str) -> float:
+    def _correction(self, key: Key, backend: str) -> float:
         """Return the factor by which calls take longer than was measured.
 
         What slows the reference down, such as another program, slows the others too: a backend that
@@ -500,44 +481,6 @@ class CostModelPolicy(Policy):
         if own is not None:
             return own
         return math.sqrt(self._corrections.get((key, REFERENCE), 1.0))
-
-    def _curve(self, key: _Key, backend: str) -> Curve | None:
-        """Return the curve that predicts a layout on a backend.
-
-        Another layout of the operation has to do where nothing was measured in the layout itself;
-        where one side was, the two could not be compared.
-        """
-        assert self.profile is not None
-        curves = self.profile.curves
-        own = curves.get(key)
-        if own:
-            return own.get(backend)
-        stand_in = self._stand_ins.get(key)
-        if stand_in is None:
-            operation, layout, dtype = key
-            others = {
-                other: found
-                for (name, other, measured), found in curves.items()
-                if name == operation and measured == dtype and REFERENCE in found
-            }
-            # one stack is more like another than like a single matrix
-            kind = layout.rstrip("0123456789")
-            like = (found for other, found in others.items() if other.startswith(kind))
-            stand_in = next(like, next(iter(others.values()), {}))
-            self._stand_ins[key] = stand_in
-        return stand_in.get(backend)
-
-    def _others(self, key: _Key, backend: str) -> Mapping[str, Curve]:
-        """Return a backend's curves of the layouts that a call may be near to, by layout."""
-        operation, own, dtype = key
-        if OPERATIONS[operation].beside is None:
-            return _NO_CURVES
-        assert self.profile is not None
-        return {
-            layout: found[backend]
-            for (name, layout, measured), found in self.profile.curves.items()
-            if (name, measured) == (operation, dtype) and layout != own and backend in found
-        }
 
     def _figures(self, backend: str) -> BackendProfile:
         return self._backends.get(backend, _NOTHING)
@@ -579,16 +522,16 @@ class CostModelPolicy(Policy):
             return
         key = (call.operation.name, call.layout, _NAMES[call.dtype])
         kind = self._kinds.get(key) or self._kinds.setdefault(key, _Kind())
-        speed = self._speed(key, kind, backend)
-        if speed is None:
-            self._pools(call, key, backend, seconds, seconds)
+        predictor = self._predictor(key, kind, backend)
+        if predictor is None:
+            self._changed(call, key, backend, seconds, seconds)
             return
-        predicted = speed.seconds(call)
-        if backend != REFERENCE and (speed.copies or call.owners):
+        predicted = predictor.speed.seconds(call)
+        if backend != REFERENCE and (predictor.copies or call.owners):
             predicted += self._copy_in(call, backend)
             if not call.owners:
                 predicted += self._copy_out(call, backend)
-        switch = self._pools(call, key, backend, seconds, seconds - predicted)
+        switch = self._changed(call, key, backend, seconds, seconds - predicted)
         with self._lock:
             mine = (key, backend)
             ratios = self._ratios.get(mine)
@@ -614,46 +557,23 @@ class CostModelPolicy(Policy):
                 for weighed in list(forgotten.weighed.values()) if forgotten else ():
                     weighed.standing.withdraw()
 
-    def _pools(self, call: Call, key: _Key, backend: str, seconds: float, excess: float) -> float:
-        """Note whose threads are awake, and what it gained; return what a change may have cost.
-
-        Not every call on the reference is observed, so its threads may have been awake in between,
-        and a change is paid again and again. The gains tell: at the next change, or once they have
-        turned into a loss as large as a change, it is settled whether this one was worth its price.
-        """
-        last = self._last
+    def _changed(self, call: Call, key: Key, backend: str, seconds: float, excess: float) -> float:
+        """Note whose threads are awake and what that gained; return what a change may have cost."""
         # what runs without a pool leaves the other pools at rest
         if backend == REFERENCE and call.operation.name not in BLAS:
             return 0.0
-        if backend != last:
-            self._settle(last)
-            self._last = backend
+        changed = self._pools.wake(backend)
         switch = self._figures(backend).switch
-        if switch == 0.0:
+        if switch == 0.0 or (not changed and self._pools.has_paid(switch, excess)):
             return 0.0
-        if backend == last and self._gained >= switch and excess < _SUSPECT * switch:
-            # repaid, and no sign of another change
-            return 0.0
-        speed = self._speed(key, self._kinds.get(key) or _Kind(), REFERENCE)
-        if speed is not None:
-            reference = speed.seconds(call) * speed.correction
-            # what was gained long ago is not to hide what is lost now, and a start is no change
-            gain = max(reference - seconds, -switch)
-            self._gained = min(self._gained + gain, switch)
-            if self._gained < -switch:
-                self._settle(backend)
-        return switch if backend != last else 0.0
-
-    def _settle(self, backend: str) -> None:
-        """Make the next change to a backend dearer or cheaper, by what the last one has gained."""
-        dearness = self._dearness.get(backend, 1.0) * (0.5 if self._gained >= 0.0 else 2.0)
-        self._dearness[backend] = min(max(dearness, 1.0), _DEAREST)
-        self._gained = 0.0
-        self._last = REFERENCE
+        reference = self._predictor(key, self._kinds.get(key) or _Kind(), REFERENCE)
+        if reference is not None:
+            expected = reference.speed.seconds(call) * reference.correction
+            self._pools.gain(backend, expected - seconds, switch)
+        return switch if changed else 0.0
 
 
 _NOTHING = BackendProfile()
-_NO_CURVES: Mapping[str, Curve] = MappingProxyType({})
 
 
 def _runs(backend: Backend) -> bool:

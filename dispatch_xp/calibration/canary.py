@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,6 +19,8 @@ _ELEMENTS = 2_048
 _TIMES = 16
 _REMEMBERED = 2001
 _NEEDED = 5
+# of what is remembered, what is usual is found anew so often
+_RENEWED = 50
 LOADED = 0.5
 
 
@@ -48,7 +52,7 @@ class Canary:
         self.tolerance = tolerance
         self.disturbed = 0
         self._values = np.linspace(0.0, 1.0, _ELEMENTS)
-        self._seen: dict[str, deque[float]] = {}
+        self._seen: dict[str, _Seen] = {}
 
     def sing(self) -> float:
         """Return the seconds that the job takes now: some 20 us on a quiet machine."""
@@ -69,11 +73,27 @@ class Canary:
         *seconds : float
             From :meth:`sing`, before and after.
         """
-        seen = self._seen.setdefault(kind, deque(maxlen=_REMEMBERED))
-        seen.extend(seconds)
-        if len(seen) < _NEEDED:
-            return True
-        usual = sorted(seen)[len(seen) // 10]
-        quiet = max(seconds) <= self.tolerance * usual
+        usual = self._seen.setdefault(kind, _Seen()).usual(seconds)
+        quiet = usual is None or max(seconds) <= self.tolerance * usual
         self.disturbed += not quiet
         return quiet
+
+
+class _Seen:
+    """What was seen next to one kind of neighbour."""
+
+    def __init__(self) -> None:
+        self._times: deque[float] = deque(maxlen=_REMEMBERED)
+        self._usual = math.inf
+        self._since = 0
+
+    def usual(self, seconds: Sequence[float]) -> float | None:
+        """Remember, and return what is usual; None as long as too little is known."""
+        self._times.extend(seconds)
+        self._since += len(seconds)
+        if len(self._times) < _NEEDED:
+            return None
+        if self._since >= _RENEWED or len(self._times) <= _RENEWED:
+            self._since = 0
+            self._usual = sorted(self._times)[len(self._times) // 10]
+        return self._usual
