@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_xp.operations import stacks
 from dispatch_xp.operations.row import Operation, Options, Problem, Shape, Shapes, broadcast
+from dispatch_xp.operations.series import STACKED, STACKS
 
 __all__ = ["ROWS", "contracted", "einsum_sizes", "matrix_product"]
 
@@ -54,14 +54,14 @@ def _matmul_layout(shapes: Shapes, options: Options) -> str:
     if len(shapes[0]) == 1 or len(shapes[1]) == 1:
         return "vector"
     stack, m, k, n = matrix_product(shapes)
-    return stacks.nearest((m * k * n) ** (1 / 3)) if stack > 1 else "matrix"
+    return STACKS.nearest((m * k * n) ** (1 / 3)) if stack > 1 else "matrix"
 
 
 def _matmul_beside(shapes: Shapes, options: Options) -> tuple[str, float] | None:
     if min(len(shape) for shape in shapes) < 2:
         return None
     stack, m, k, n = matrix_product(shapes)
-    return stacks.beside((m * k * n) ** (1 / 3)) if stack > 1 else None
+    return STACKS.beside((m * k * n) ** (1 / 3)) if stack > 1 else None
 
 
 def contracted(shapes: Shapes, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -227,10 +227,10 @@ ROWS = (
                     name,
                     "numpy.matmul",
                     partial(_stack_pair, order),
-                    sizes,
+                    STACKED,
                     f"matrices of {order} x {order}",
                 )
-                for name, order, sizes in stacks.ORDERS
+                for name, order in STACKS.layouts.items()
             ),
         ),
     ),

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_xp.operations import stacks
 from dispatch_xp.operations.row import Operation, Options, Problem, Shape, Shapes, real_dtype
+from dispatch_xp.operations.series import STACKED, STACKS
 
 __all__ = ["ROWS"]
 
@@ -110,12 +110,12 @@ def _order(shape: Shape) -> float:
 
 def _layout(shapes: Shapes, options: Options) -> str:
     shape = shapes[0]
-    return stacks.nearest(_order(shape)) if math.prod(shape[:-2]) > 1 else "matrix"
+    return STACKS.nearest(_order(shape)) if math.prod(shape[:-2]) > 1 else "matrix"
 
 
 def _beside(shapes: Shapes, options: Options) -> tuple[str, float] | None:
     shape = shapes[0]
-    return stacks.beside(_order(shape)) if math.prod(shape[:-2]) > 1 else None
+    return STACKS.beside(_order(shape)) if math.prod(shape[:-2]) > 1 else None
 
 
 def _rectangular_layout(shapes: Shapes, options: Options) -> str:
@@ -264,9 +264,14 @@ def _problems(
         return (single,)
     return single, *(
         Problem(
-            name, function, partial(stacked, order), sizes, f"matrices of {order} x {order}", fixed
+            name,
+            function,
+            partial(stacked, order),
+            STACKED,
+            f"matrices of {order} x {order}",
+            fixed,
         )
-        for name, order, sizes in stacks.ORDERS
+        for name, order in STACKS.layouts.items()
     )
 
 

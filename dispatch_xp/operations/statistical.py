@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dispatch_xp.operations import series
 from dispatch_xp.operations.row import (
     Operation,
     Options,
@@ -19,11 +21,11 @@ from dispatch_xp.operations.row import (
     real_dtype,
     same_dtype,
 )
+from dispatch_xp.operations.series import Series
 
 __all__ = ["ROWS", "reduced"]
 
 ELEMENTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
-ROW_LENGTH = 250
 
 
 def reduced(shape: Shape, options: Options) -> tuple[int, ...]:
@@ -41,14 +43,23 @@ def _outputs(shapes: Shapes, options: Options) -> Shapes:
     return (tuple(n for i, n in enumerate(shapes[0]) if i not in axes),)
 
 
+def _series(shape: Shape, axes: tuple[int, ...]) -> tuple[Series, int] | None:
+    """Return what a reduction along some axes is one of, and its length; None for a whole array."""
+    if len(axes) == len(shape):
+        return None
+    if len(shape) - 1 in axes:
+        return series.ROWS, math.prod(shape[axis] for axis in axes)
+    return series.COLUMNS, math.prod(shape[max(axes) + 1 :])
+
+
 def _layout(shapes: Shapes, options: Options) -> str:
-    axes = reduced(shapes[0], options)
-    if len(axes) == len(shapes[0]):
-        return "vector"
-    if len(shapes[0]) - 1 not in axes:
-        return "columns"
-    # of rows so long nobody notices where they end
-    return "vector" if math.prod(shapes[0][i] for i in axes) >= 16 * ROW_LENGTH else "rows"
+    found = _series(shapes[0], reduced(shapes[0], options))
+    return "vector" if found is None else found[0].nearest(found[1])
+
+
+def _beside(shapes: Shapes, options: Options) -> tuple[str, float] | None:
+    found = _series(shapes[0], reduced(shapes[0], options))
+    return None if found is None else found[0].beside(found[1])
 
 
 def _values(shape: Shape, dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
@@ -75,13 +86,18 @@ def _problems(function: str, make: Maker) -> tuple[Problem, ...]:
     def vector(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
         return (make((n,), dtype, rng),)
 
-    def matrix(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
-        return (make((max(n // ROW_LENGTH, 2), ROW_LENGTH), dtype, rng),)
+    def matrix(
+        length: int, n: int, dtype: np.dtype[Any], rng: np.random.Generator
+    ) -> tuple[Any, ...]:
+        return (make((max(n // length, 2), length), dtype, rng),)
 
     return (
         Problem("vector", function, vector, ELEMENTS, "elements"),
-        Problem("rows", function, matrix, ELEMENTS, "elements", (("axis", 1),)),
-        Problem("columns", function, matrix, ELEMENTS, "elements", (("axis", 0),)),
+        *(
+            Problem(name, function, partial(matrix, n), ELEMENTS, "elements", (("axis", axis),))
+            for kind, axis in ((series.ROWS, 1), (series.COLUMNS, 0))
+            for name, n in kind.layouts.items()
+        ),
     )
 
 
@@ -103,6 +119,7 @@ def _row(
         source=f"{per_element:g} per element",
         problems=_problems(f"numpy.{name}", make),
         layout=_layout,
+        beside=_beside,
         options=frozenset(options),
         kinds=kinds,
         complex_factor=2,
@@ -111,18 +128,6 @@ def _row(
 
 
 def _cumulative() -> Operation:
-    def vector(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
-        return (_values((n,), dtype, rng),)
-
-    def matrix(n: int, dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Any, ...]:
-        return (_values((max(n // ROW_LENGTH, 2), ROW_LENGTH), dtype, rng),)
-
-    def layout(shapes: Shapes, options: Options) -> str:
-        if len(shapes[0]) == 1:
-            return "vector"
-        last = options["axis"] % len(shapes[0]) == len(shapes[0]) - 1
-        return "rows" if last else "columns"
-
     return Operation(
         "cumulative_sum",
         array_api="cumulative_sum",
@@ -130,12 +135,9 @@ def _cumulative() -> Operation:
         flops=lambda shapes, options: float(math.prod(shapes[0])),
         outputs=lambda shapes, options: shapes,
         source="one per element",
-        problems=(
-            Problem("vector", "numpy.cumsum", vector, ELEMENTS, "elements"),
-            Problem("rows", "numpy.cumsum", matrix, ELEMENTS, "elements", (("axis", 1),)),
-            Problem("columns", "numpy.cumsum", matrix, ELEMENTS, "elements", (("axis", 0),)),
-        ),
-        layout=layout,
+        problems=_problems("numpy.cumsum", _values),
+        layout=_layout,
+        beside=_beside,
         options=frozenset({"axis"}),
         kinds="iufc",
         complex_factor=2,

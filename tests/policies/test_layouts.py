@@ -66,6 +66,34 @@ def test_products_of_stacks(first, second, layout):
     assert call.layout == layout
 
 
+@pytest.mark.parametrize(
+    ("operation", "shape", "options", "layout", "beside"),
+    [
+        ("sum", (9, 9), {"axis": None}, "vector", None),
+        ("sum", (9, 9), {"axis": (0, 1)}, "vector", None),
+        ("sum", (900, 16), {"axis": 1}, "rows16", None),
+        ("sum", (900, 4, 4), {"axis": (1, 2)}, "rows16", None),
+        ("sum", (9, 1000), {"axis": -1}, "rows256", ("rows4096", 0.49)),
+        ("argmax", (9, 10**6), {"axis": 1}, "rows4096", None),
+        ("sum", (900, 32), {"axis": 0}, "columns16", ("columns256", 0.25)),
+        ("sum", (900, 16, 16), {"axis": 0}, "columns256", None),
+        ("sum", (9, 900, 16), {"axis": 1}, "columns16", None),
+        ("sum", (9, 9, 128), {"axis": (0, 1)}, "columns256", ("columns16", 0.25)),
+        ("cumulative_sum", (900, 16), {"axis": 1}, "rows16", None),
+        ("sort", (900,), {"axis": 0}, "vector", None),
+        ("sort", (900, 64), {"axis": 1}, "rows256", ("rows16", 0.5)),
+        ("sort", (256, 3), {"axis": 0}, "rows256", None),
+    ],
+)
+def test_rows_and_columns(operation, shape, options, layout, beside):
+    call = call_of(operation, shape, options)
+    assert call.layout == layout
+    found = OPERATIONS[operation].beside(call.shapes, call.options)
+    assert (found is None) == (beside is None)
+    if beside is not None:
+        assert (found[0], round(found[1], 2)) == beside
+
+
 def profile_of(operation="linalg.svd", **layouts):
     def curve(seconds):
         return {"float64": {REFERENCE: [Point(1e6, seconds, 1000)]}}

@@ -1,0 +1,62 @@
+"""Layouts that differ in a length: measured in a few, predicted in between.
+
+A stack of small matrices runs at another rate than one of large ones with the same flops, and many
+short rows at another than a few long ones: each has a cost of its own, whatever its length.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+
+__all__ = ["COLUMNS", "ROWS", "STACKED", "STACKS", "Series"]
+
+
+class Series:
+    """The layouts of one kind, by a length.
+
+    Parameters
+    ----------
+    kind : str
+        What their names begin with.
+    lengths : tuple of int
+        The measured ones, ascending.
+    """
+
+    def __init__(self, kind: str, lengths: tuple[int, ...]) -> None:
+        self.layouts = {f"{kind}{length}": length for length in lengths}
+        self._names = tuple(self.layouts)
+        self._logarithms = tuple(math.log(length) for length in lengths)
+
+    def _place(self, length: float) -> float:
+        """Return where a length is, counted in measured ones, and no further than their ends."""
+        x, known = math.log(max(length, 1.0)), self._logarithms
+        i = min(max(bisect_right(known, x), 1), len(known) - 1)
+        place = i - 1 + (x - known[i - 1]) / (known[i] - known[i - 1])
+        return min(max(place, 0.0), len(known) - 1.0)
+
+    def nearest(self, length: float) -> str:
+        """Return the layout whose length is nearest, in the logarithm."""
+        return self._names[round(self._place(length))]
+
+    def beside(self, length: float) -> tuple[str, float] | None:
+        """Return the layout on the other side of a length, and its share of the prediction.
+
+        None where the nearest one alone predicts: at a measured length, and beyond all of them.
+        """
+        place = self._place(length)
+        near = round(place)
+        share = abs(place - near)
+        if share < 1e-9:
+            return None
+        return self._names[near + (1 if place > near else -1)], share
+
+
+STACKS = Series("stack", (8, 32, 128))
+"""Stacks of matrices, by the order of one."""
+STACKED = (2, 8, 32, 128, 512, 2048, 8192)
+"""How many matrices a measured stack has."""
+ROWS = Series("rows", (16, 256, 4096))
+"""What is done row by row, by the length of one."""
+COLUMNS = Series("columns", (16, 256, 4096))
+"""What is done along another axis than the last, by the number of columns."""
