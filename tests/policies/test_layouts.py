@@ -81,7 +81,7 @@ def test_products_of_stacks(first, second, layout):
         ("sum", (9, 9, 128), {"axis": (0, 1)}, "columns256", ("columns16", 0.25)),
         ("cumulative_sum", (900, 16), {"axis": 1}, "rows16", None),
         ("sort", (900,), {"axis": 0}, "vector", None),
-        ("sort", (900, 64), {"axis": 1}, "rows256", ("rows16", 0.5)),
+        ("sort", (900, 128), {"axis": 1}, "rows256", ("rows16", 0.25)),
         ("sort", (256, 3), {"axis": 0}, "rows256", None),
     ],
 )
