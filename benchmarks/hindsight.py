@@ -88,7 +88,9 @@ class Metered(Policy):
         signature = call.signature
         self.counts[signature] += 1
         if signature not in self.times.calls:
-            kept = Call(call.operation, call.dtype, call.shapes, call.options)
+            kept = Call(
+                call.operation, call.dtype, call.shapes, call.options, in_place=call.in_place
+            )
             self.times.calls[signature] = kept
         if self.backend != REFERENCE:
             there = any(backend.name == self.backend for backend in candidates)
@@ -106,14 +108,20 @@ class Metered(Policy):
 def _loop_seconds(call: Call) -> float | None:
     """Time a ufunc on the reference, whose loop runs out of our sight; None for what isn't one."""
     ufunc = getattr(np, call.operation.numpy.removeprefix("numpy."), None)
-    if call.destination is None or not isinstance(ufunc, np.ufunc):
+    if not isinstance(ufunc, np.ufunc):
         return None
-    out = call.destination[0]
-    if any(np.may_share_memory(out, array) for array in call.arrays):
-        out = np.empty_like(out)
+    arrays: Sequence[np.ndarray[Any, Any]] = call.arrays
+    if call.in_place:
+        # the argument that is the output is a view of it
+        arrays = [array.copy() for array in arrays]
+        out = next(copy for copy, a in zip(arrays, call.arrays, strict=True) if a.base is not None)
+    elif call.destination is not None:
+        (out,) = call.destination
+    else:
+        return None
     with np.errstate(all="ignore"):
         started = time.perf_counter()
-        ufunc(*call.arrays, out=out)
+        ufunc(*arrays, out=out)
         return time.perf_counter() - started
 
 

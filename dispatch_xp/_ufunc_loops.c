@@ -21,6 +21,9 @@
 #define MOST_ARGUMENTS 8
 #define PLACES 8
 #define LEFT UINT64_C(0xFFFF)
+/* the least elements of a loop in place: reductions have many small ones, for the rows that they add
+ * to their result */
+#define LEAST_IN_PLACE 1024
 
 typedef struct {
     /* first what a small call reads: the smaller one of the limits, the loop, whether it is one of
@@ -58,6 +61,16 @@ static PyObject *timekeeper = NULL;
 #endif
 
 static THREAD_LOCAL int inside = 0;
+/* whether the handler of this thread's loop has written the output */
+static THREAD_LOCAL int written = 0;
+
+/* What a handler may make of a loop. */
+enum kind {
+    NOTHING,  /* it can only run as it is */
+    PLAIN,    /* the output lies apart from the inputs: it may be written bit by bit, and again */
+    IN_PLACE, /* the output is an input too: it may be written once, when all of it is known */
+    FOLDED    /* a reduction: so may the number */
+};
 
 /* The bytes that a strided operand may touch. */
 static void
@@ -68,16 +81,29 @@ extent(char *data, npy_intp n, npy_intp step, npy_intp itemsize, char **low, cha
     *high = (reach < 0 ? data : data + reach) + itemsize;
 }
 
-/* Whether an elementwise loop can be repeated by the original if a handler gives up half-way: no
- * reduction (an output that stands still), and no output on top of an input. */
+/* Whether an input is the output as well: the same elements in the same order, x in `x += y`. A loop
+ * of length one may be a step of `ufunc.at` or of a reduction. */
 static int
-repeatable(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps)
+is_output(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps, int input)
+{
+    int out = slot->ufunc->nin;
+    npy_intp step = steps[out] < 0 ? -steps[out] : steps[out];
+    return n > 1 && slot->ufunc->nout == 1 && args[input] == args[out] &&
+           steps[input] == steps[out] && slot->types[input] == slot->types[out] &&
+           step >= slot->itemsizes[out];
+}
+
+/* What an elementwise loop is: nothing if it is a reduction (its output stands still), or if an
+ * output overlaps another operand in any other way than by being it. */
+static enum kind
+elementwise_kind(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps)
 {
     const PyUFuncObject *ufunc = slot->ufunc;
+    enum kind kind = PLAIN;
     for (int out = ufunc->nin; out < ufunc->nargs; out++) {
         char *low, *high;
         if (steps[out] == 0 && n > 1) {
-            return 0;
+            return NOTHING;
         }
         extent(args[out], n, steps[out], slot->itemsizes[out], &low, &high);
         for (int other = 0; other < ufunc->nargs; other++) {
@@ -85,13 +111,17 @@ repeatable(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps)
             if (other == out) {
                 continue;
             }
+            if (other < ufunc->nin && is_output(slot, args, n, steps, other)) {
+                kind = IN_PLACE;
+                continue;
+            }
             extent(args[other], n, steps[other], slot->itemsizes[other], &other_low, &other_high);
             if (low < other_high && other_low < high) {
-                return 0;
+                return NOTHING;
             }
         }
     }
-    return 1;
+    return kind;
 }
 
 /* Whether a loop folds an operand into one number: `out = out op x[i]`, with an output that stands
@@ -113,8 +143,8 @@ apart(const slot_t *slot, char **args, npy_intp n, const npy_intp *steps)
     return args[2] + slot->itemsizes[2] <= low || high <= args[2];
 }
 
-/* Whether NumPy's own Python code reduces: np.sum(x), x.sum(). Those functions have doors, where it
- * has been decided already, for all of the call. */
+/* Whether NumPy's own Python code reduces or updates in place: np.sum(x), x.sum(), np.var(x). Those
+ * functions have doors, where it has been decided already, for all of the call. */
 static int
 decided_before(void)
 {
@@ -155,9 +185,10 @@ reduction_operands(const slot_t *slot, char **args, npy_intp n, const npy_intp *
     return arrays;
 }
 
-/* The operands as arrays over the loop's own memory. */
+/* The operands as arrays over the loop's own memory; an input that is the output is a view of it. */
 static PyObject *
-operands(const slot_t *slot, char **args, const npy_intp *dims, const npy_intp *steps)
+operands(const slot_t *slot, enum kind kind, char **args, const npy_intp *dims,
+         const npy_intp *steps)
 {
     PyUFuncObject *ufunc = slot->ufunc;
     const npy_intp *core_steps = steps + ufunc->nargs;
@@ -183,7 +214,27 @@ operands(const slot_t *slot, char **args, const npy_intp *dims, const npy_intp *
         }
         PyTuple_SET_ITEM(arrays, i, array);
     }
+    PyObject *output = PyTuple_GET_ITEM(arrays, ufunc->nargs - 1);
+    for (int i = 0; kind == IN_PLACE && i < ufunc->nin; i++) {
+        PyArrayObject *input = (PyArrayObject *)PyTuple_GET_ITEM(arrays, i);
+        if (is_output(slot, args, dims[0], steps, i) &&
+            PyArray_SetBaseObject(input, Py_NewRef(output)) < 0) {
+            Py_DECREF(arrays);
+            return NULL;
+        }
+    }
     return arrays;
+}
+
+/* Whether somebody holds an array besides the tuple, and the views of it that are in there. */
+static int
+is_kept(PyObject *arrays, PyObject *array)
+{
+    Py_ssize_t known = 1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arrays); i++) {
+        known += PyArray_BASE((PyArrayObject *)PyTuple_GET_ITEM(arrays, i)) == array;
+    }
+    return Py_REFCNT(array) > known;
 }
 
 /* Nobody may look at the loop's memory after the call. The arrays have no base that could be told,
@@ -193,7 +244,7 @@ let_go(PyObject *arrays)
 {
     int kept = Py_REFCNT(arrays) > 1;
     for (Py_ssize_t i = 0; !kept && i < PyTuple_GET_SIZE(arrays); i++) {
-        kept = Py_REFCNT(PyTuple_GET_ITEM(arrays, i)) > 1;
+        kept = is_kept(arrays, PyTuple_GET_ITEM(arrays, i));
     }
     if (kept) {
         PyErr_SetString(PyExc_RuntimeError,
@@ -275,7 +326,7 @@ reported(PyObject *callee)
  * these dimensions need not be offered. If the original loop is to be timed, `timed` is given the
  * operands, to be handed to `tell`. */
 static int
-offer(int number, int reduction, char **args, const npy_intp *dims, const npy_intp *steps,
+offer(int number, enum kind kind, char **args, const npy_intp *dims, const npy_intp *steps,
       PyObject **timed)
 {
     slot_t *slot = &slots[number];
@@ -285,7 +336,7 @@ offer(int number, int reduction, char **args, const npy_intp *dims, const npy_in
         return 0;
     }
     PyGILState_STATE gil = PyGILState_Ensure();
-    if (reduction && decided_before()) {
+    if (kind != PLAIN && decided_before()) {
         PyGILState_Release(gil);
         return 0;
     }
@@ -294,24 +345,22 @@ offer(int number, int reduction, char **args, const npy_intp *dims, const npy_in
     /* a pending error (of a casting loop before us) is the caller's to see */
     if (handler != NULL && !PyErr_Occurred()) {
         COUNT(slot->offered);
-        PyObject *arrays = reduction ? reduction_operands(slot, args, dims[0], steps)
-                                     : operands(slot, args, dims, steps);
+        PyObject *arrays = kind == FOLDED ? reduction_operands(slot, args, dims[0], steps)
+                                          : operands(slot, kind, args, dims, steps);
         PyObject *callee = handler;
         Py_INCREF(callee);
+        written = 0;
         if (arrays != NULL) {
             PyObject *answer = PyObject_CallFunction(callee, "iO", number, arrays);
             if (answer != NULL) {
                 done = answer == Py_True;
-                if (done) {
-                    COUNT(slot->handled);
-                }
-                else if (PyLong_CheckExact(answer)) {
+                if (PyLong_CheckExact(answer)) {
                     long calls = PyLong_AsLong(answer);
                     /* never positive: that would say the output has been written */
                     calls = calls < 0 ? 0 : calls > (long)LEFT ? (long)LEFT : calls;
                     done = -(int)calls;
                 }
-                else if (answer == Py_None && timekeeper != NULL) {
+                else if (answer == Py_None && timekeeper != NULL && !written) {
                     *timed = arrays;
                 }
                 Py_DECREF(answer);
@@ -323,6 +372,13 @@ offer(int number, int reduction, char **args, const npy_intp *dims, const npy_in
             else if (*timed == NULL) {
                 let_go(arrays);
             }
+        }
+        /* whatever went wrong afterwards: what has been written is no input any more */
+        if (written) {
+            done = 1;
+        }
+        if (done > 0) {
+            COUNT(slot->handled);
         }
         reported(callee);
         Py_DECREF(callee);
@@ -391,9 +447,9 @@ static uint64_t stayed[SLOTS][PLACES];
 static uint64_t generation = 1;
 
 static inline uint64_t
-hash_of(const slot_t *slot, int reduction, const npy_intp *dims)
+hash_of(const slot_t *slot, enum kind kind, const npy_intp *dims)
 {
-    uint64_t hash = (2 * LOAD(generation) + (uint64_t)reduction) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash = (4 * LOAD(generation) + (uint64_t)kind) * UINT64_C(0x9E3779B97F4A7C15);
     int n = 1 + (slot->core ? slot->ufunc->core_num_dim_ix : 0);
     for (int i = 0; i < n; i++) {
         hash = (hash ^ (uint64_t)dims[i]) * UINT64_C(0xD6E8FEB86659FD93);
@@ -415,10 +471,17 @@ considered(int number, char **args, npy_intp const *dims, npy_intp const *steps,
     if (size_of(slot, dims) < (reduction ? reduction_limits : limits)[number]) {
         return 0;
     }
-    if (!slot->core && !(reduction ? apart : repeatable)(slot, args, dims[0], steps)) {
+    enum kind kind = PLAIN;
+    if (reduction) {
+        kind = apart(slot, args, dims[0], steps) ? FOLDED : NOTHING;
+    }
+    else if (!slot->core) {
+        kind = elementwise_kind(slot, args, dims[0], steps);
+    }
+    if (kind == NOTHING || (kind == IN_PLACE && dims[0] < LEAST_IN_PLACE)) {
         return 0;
     }
-    uint64_t hash = hash_of(slot, reduction, dims);
+    uint64_t hash = hash_of(slot, kind, dims);
     uint64_t *place = &stayed[number][hash % PLACES];
     uint64_t found = LOAD(*place);
     PyObject *timed = NULL;
@@ -427,7 +490,7 @@ considered(int number, char **args, npy_intp const *dims, npy_intp const *steps,
         return 0;
     }
     inside = 1;
-    int done = offer(number, reduction, args, dims, steps, &timed);
+    int done = offer(number, kind, args, dims, steps, &timed);
     if (timed != NULL) {
         slot->original(args, dims, steps, data);
         tell(number, timed);
@@ -677,6 +740,32 @@ set_handler(PyObject *Py_UNUSED(module), PyObject *callable)
 }
 
 static PyObject *
+write_output(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *output, *value;
+    if (!PyArg_ParseTuple(args, "O!O:write", &PyArray_Type, &output, &value)) {
+        return NULL;
+    }
+    PyArrayObject *source = (PyArrayObject *)PyArray_FROM_O(value);
+    if (source == NULL) {
+        return NULL;
+    }
+    PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)output);
+    if (!PyArray_CanCastArrayTo(source, descr, NPY_SAME_KIND_CASTING)) {
+        PyErr_Format(PyExc_TypeError, "%R does not go into %R", PyArray_DESCR(source), descr);
+    }
+    else {
+        /* no signal is looked at in between */
+        written = PyArray_CopyInto((PyArrayObject *)output, source) == 0;
+    }
+    Py_DECREF(source);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
 counters(PyObject *Py_UNUSED(module), PyObject *number)
 {
     slot_t *slot = slot_of(number);
@@ -700,7 +789,12 @@ static PyMethodDef methods[] = {
      "True if the output has been written; an int if not, and so many loops of the same\n"
      "dimensions need not be offered; None if the clock shall be told when the original loop\n"
      "has ended. Of a reduction the arrays are two: what is reduced, and the number, of no\n"
-     "dimension, that it has to be folded into."},
+     "dimension, that it has to be folded into. An input that is the output as well has the\n"
+     "output for its base. That one, and the number, are only to be written by `write`."},
+    {"write", write_output, METH_VARARGS,
+     "write(output, value)\n--\n\nWrite all of the output of the loop that this thread's handler was "
+     "offered.\n\n"
+     "The original loop then doesn't run, whatever the handler returns or raises."},
     {"set_clock", set_clock, METH_O,
      "set_clock(callable)\n--\n\nSet who is told that an original loop has ended: callable(slot).\n\n"
      "In the loop's thread, after a handler's None; the arrays are still there."},

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from dispatch_xp.backends.interface import Backend
     from dispatch_xp.residency import Holder
 
-__all__ = ["Call", "Whereabouts", "stand_in"]
+__all__ = ["IN_PLACE", "Call", "Whereabouts", "stand_in"]
+
+IN_PLACE = "in-place"
+"""The layout of calls whose result belongs in an argument's memory: they are predicted as others of
+the operation, and what is learned about them is their own."""
 
 Whereabouts = frozenset[str]
 
@@ -48,6 +52,9 @@ class Call:
     owners : tuple
         Per argument the :class:`~dispatch_xp.Array` whose values it has, or None; empty if there is
         none. Of a stale one the argument has shape and dtype, not the numbers.
+    in_place : bool
+        Whether the result replaces an argument, as in ``x += y``: a backend makes it elsewhere, and
+        it is copied once it is complete.
     """
 
     operation: Operation
@@ -57,6 +64,7 @@ class Call:
     arrays: tuple[npt.NDArray[Any], ...] = ()
     destination: tuple[npt.NDArray[Any], ...] | None = None
     owners: tuple[Holder | None, ...] = ()
+    in_place: bool = False
     _whereabouts: tuple[Whereabouts, ...] | None = field(init=False, default=None)
     _workload: Workload | None = field(init=False, default=None)
     _layout: str = field(init=False, default="")
@@ -127,7 +135,8 @@ class Call:
     def layout(self) -> str:
         """Which speed curve predicts the call; found when first asked for."""
         if not self._layout:
-            layout = self.operation.layout(self.shapes, self.options)
+            own = self.operation.layout
+            layout = IN_PLACE if self.in_place else own(self.shapes, self.options)
             object.__setattr__(self, "_layout", layout)
             return layout
         return self._layout
@@ -145,6 +154,7 @@ class Call:
             self.dtype.char,
             self.shapes,
             tuple(self.options.items()),
+            self.in_place,
         )
 
 

@@ -207,7 +207,8 @@ def estimate(
 
 def _call_of(record: Record, calls: dict[tuple[Any, ...], Call | None]) -> Call | None:
     shapes = tuple(map(tuple, record.shapes))
-    key = (record.operation, record.dtype, shapes, tuple(record.itemsizes), record.options)
+    itemsizes = tuple(record.itemsizes)
+    key = (record.operation, record.dtype, shapes, itemsizes, record.options, record.in_place)
     if key not in calls:
         calls[key] = record.call()
     return calls[key]

@@ -12,6 +12,7 @@ import msgspec
 from dispatch_xp.observer import Ended, Observer
 from dispatch_xp.recorder import site, text_of
 from dispatch_xp.table import Table, seconds_text
+from dispatch_xp.tally import processes_text
 from dispatch_xp.trace.writer import address, arrays_of
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Measured(msgspec.Struct):
         such calls before, if nothing has changed them since.
     processes : int
         How many processes are in it.
+    unfinished : int
+        How many of them were killed or still running, so that their last calls are missing.
     measuring : float
         How many seconds measuring took in the process that reports, which are not the program's.
     """
@@ -81,6 +84,7 @@ class Measured(msgspec.Struct):
     bytes_out: int = 0
     kept: int = 0
     processes: int = 1
+    unfinished: int = 0
     measuring: float = 0.0
 
     @property
@@ -110,6 +114,7 @@ class Measured(msgspec.Struct):
         self.bytes_out += other.bytes_out
         self.kept += other.kept
         self.processes += other.processes
+        self.unfinished += other.unfinished
 
     def table(self, rows: int = _ROWS) -> Table:
         """Return the groups, those with the most time first."""
@@ -142,7 +147,9 @@ class Measured(msgspec.Struct):
         """Return the report on a run of so many seconds."""
         seconds = self._own(seconds)
         share = self.seconds / seconds if seconds else 0.0
-        several = f", in {self.processes} processes" if self.processes > 1 else ""
+        several = ""
+        if self.processes > 1:
+            several = f", {processes_text(self.processes, self.unfinished)}"
         inside = f"{seconds_text(self.seconds)} ({share:.0%}) inside {self.calls} calls"
         lines = [f"{seconds_text(seconds)}, of which {inside} that a backend could take{several}"]
         if self.groups:
@@ -205,11 +212,12 @@ class Measurement(Observer):
         from dispatch_xp import backends
 
         self._backends: list[Backend] = [backends.get(name) for name in backends.names()]
-        self._lock = threading.Lock()
         self.reset()
 
     def reset(self) -> None:
         """Begin from nothing."""
+        # in a forked child, a thread that is not there may hold the old one
+        self._lock = threading.Lock()
         self.totals = Measured()
         self._groups: dict[tuple[Any, ...], Group] = {}
         self._known: dict[tuple[Any, ...], _Known | None] = {}

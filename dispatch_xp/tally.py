@@ -15,7 +15,7 @@ from dispatch_xp.table import Table, seconds_text
 if TYPE_CHECKING:
     from dispatch_xp.verify import Comparison
 
-__all__ = ["Compared", "Share", "Tally", "Totals"]
+__all__ = ["Compared", "Share", "Tally", "Totals", "processes_text"]
 
 _REASONS = 3
 
@@ -82,15 +82,19 @@ class Totals(msgspec.Struct):
         By operation, where results were compared.
     processes : int
         How many processes are in it.
+    unfinished : int
+        How many of them were killed or still running, so that their last calls are missing.
     """
 
     shares: dict[str, Share] = {}
     comparisons: dict[str, Compared] = {}
     processes: int = 1
+    unfinished: int = 0
 
     def include(self, other: Totals) -> None:
         """Add another process's."""
         self.processes += other.processes
+        self.unfinished += other.unfinished
         for name, share in other.shares.items():
             self.shares.setdefault(name, Share()).include(share)
         for name, compared in other.comparisons.items():
@@ -136,7 +140,7 @@ class Totals(msgspec.Struct):
         if self.comparisons:
             parts.append(str(self.verification()))
         if self.processes > 1:
-            parts.append(f"in {self.processes} processes")
+            parts.append(processes_text(self.processes, self.unfinished))
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
@@ -144,6 +148,14 @@ class Totals(msgspec.Struct):
             return "<p>no call was large enough to be considered</p>"
         html = self.table()._repr_html_()
         return html + (self.verification()._repr_html_() if self.comparisons else "")
+
+
+def processes_text(processes: int, unfinished: int) -> str:
+    """Say how many processes there were, and how many did not say that they ended."""
+    text = f"in {processes} processes"
+    if not unfinished:
+        return text
+    return f"{text}, {unfinished} of them killed or still running: their last calls are missing"
 
 
 def _saving(seconds: float) -> str:
@@ -170,11 +182,12 @@ class Tally(Observer):
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self.reset()
 
     def reset(self) -> None:
         """Begin from nothing."""
+        # in a forked child, a thread that is not there may hold the old one
+        self._lock = threading.Lock()
         self.totals = Totals()
 
     def add(self, ended: Ended) -> None:

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from dispatch_xp.backends.interface import Backend
-from dispatch_xp.call import Call
+from dispatch_xp.call import IN_PLACE, Call
 from dispatch_xp.curve import Curve
 from dispatch_xp.decision import REFERENCE, Decision, Prediction, Standing, stay
 from dispatch_xp.errors import ProfileError
@@ -422,9 +422,13 @@ class CostModelPolicy(Policy):
             return kind.predictors[backend]
         assert self._speeds is not None
         speed, figures = self._speeds.of(key, backend), self._figures(backend)
+        copies = figures.copy_in is not None or figures.copy_out is not None
+        if key[1] == IN_PLACE and backend != REFERENCE:
+            # its copy is never free: without a figure for it nothing is predicted
+            speed = None if self._copying(key[2]) is None else speed
+            copies = True
         predictor = None
         if speed is not None:
-            copies = figures.copy_in is not None or figures.copy_out is not None
             predictor = _Predictor(speed, self._correction(key, backend), copies)
         kind.predictors[backend] = predictor
         return predictor
@@ -459,16 +463,29 @@ class CostModelPolicy(Policy):
         Those of an `Array` stay, and who looks at them is not known. Where the arguments are there
         already, the result is taken for one more step of a chain and not charged; where none is,
         for a call by itself.
+
+        A result that replaces an argument is then copied there, by the host.
         """
+        copying = self._copying(_NAMES[call.dtype]) if call.in_place else None
+        seconds = 0.0 if copying is None else copying.curve.seconds(call.workload.flops)
         figures = self._figures(backend)
         if figures.copy_out is None:
-            return 0.0
+            return seconds
         results = len(call.operation.outputs(call.shapes, call.options))
-        seconds = figures.copy_out.seconds(call.workload.bytes_out, results)
+        out = figures.copy_out.seconds(call.workload.bytes_out, results)
         if call.owners:
             nbytes, _ = call.missing(backend)
-            seconds *= nbytes / max(call.workload.bytes_in, 1)
-        return seconds
+            out *= nbytes / max(call.workload.bytes_in, 1)
+        return seconds + out
+
+    def _copying(self, dtype: str) -> Speed | None:
+        """Return what predicts a copy on the host: squares, which wait for memory as a copy does.
+
+        They are measured with fresh memory for the result, and so is the reference's own curve:
+        what that costs is on both sides when the two are compared, and in place on neither.
+        """
+        assert self._speeds is not None
+        return self._speeds.of(("square", "vector", dtype), REFERENCE)
 
     def _correction(self, key: Key, backend: str) -> float:
         """Return the factor by which calls take longer than was measured.

@@ -113,8 +113,9 @@ def calibrate(
     blas = blas and (known is None or known.blas_threads is None)
     total = seconds or plan.seconds
     threads = min(plan.blas_seconds, total * _BLAS_SHARE) if blas else 0.0
-    run = _Run(settings, plan, threads + (total - threads) * len(rest) / len(todo), progress)
     # nothing is routed meanwhile, whatever is active outside
+    with quiet():
+        run = _Run(settings, plan, threads + (total - threads) * len(rest) / len(todo), progress)
     try:
         with quiet(), warnings.catch_warnings():
             warnings.simplefilter("ignore")

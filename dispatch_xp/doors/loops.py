@@ -54,17 +54,19 @@ class Loop:
         if any(a.size == 0 for a in arrays):
             return None
         inputs, output = self.operands(arrays)
+        in_place = arrays[0].base is arrays[-1] or arrays[-2].base is arrays[-1]
         return Call(
             self.operation,
             self.dtype,
             tuple(a.shape for a in inputs),
             arrays=inputs,
-            destination=(output,),
+            destination=None if in_place else (output,),
+            in_place=in_place,
         )
 
-    def deliver(self, arrays: tuple[Array, ...], results: tuple[Any, ...]) -> bool:
-        """Nothing: the results have been written where they belong."""
-        return True
+    def unwritten(self, call: Call, arrays: tuple[Array, ...], results: tuple[Any, ...]) -> Any:
+        """Return what the output has yet to be given; None if the backend has written it."""
+        return results[0] if call.in_place else None
 
     def reduction(self) -> Reduction | None:
         """Return what the same loop amounts to where it reduces; None if nothing that is known."""
@@ -106,20 +108,17 @@ class Reduction:
         x, _ = arrays
         return Call(self.operation, self.dtype, (x.shape,), options=_WHOLE, arrays=(x,))
 
-    def deliver(self, arrays: tuple[Array, ...], results: tuple[Any, ...]) -> bool:
-        """Fold a result into the number; False if that is for the original loop to do.
+    def unwritten(self, call: Call, arrays: tuple[Array, ...], results: tuple[Any, ...]) -> Any:
+        """Return a result folded with the number.
 
-        Which will then set the floating-point flags that the caller is warned by.
+        Raises
+        ------
+        FloatingPointError
+            If the original loop has to do it, and to set the flags that the caller is warned by.
         """
         _, number = arrays
-        try:
-            with np.errstate(all="raise", under="ignore"):
-                # not into the number at once: it is needed as it was if this raises
-                folded = self.ufunc(number, results[0])
-        except FloatingPointError:
-            return False
-        number[...] = folded
-        return True
+        with np.errstate(all="raise", under="ignore"):
+            return self.ufunc(number, results[0])
 
 
 def exchanged() -> Iterator[tuple[np.ufunc, tuple[int, ...], Loop]]:

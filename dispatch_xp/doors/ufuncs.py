@@ -1,7 +1,8 @@
 """Ufuncs: their inner loops are exchanged, for ``np.exp(x)``, ``a @ b``, ``x + y`` alike.
 
-A loop is given raw memory; what is routed is written straight into the output. A loop smaller than
-its limit runs as if nobody stood in between. Needs the compiled part of the package.
+A loop is given raw memory; what is routed is written straight into the output, or made elsewhere
+and copied where the output is an input too. A loop smaller than its limit runs as if nobody stood
+in between. Needs the compiled part of the package.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _ROW = 1024.0
 class _Timed(threading.local):
     """What the loop that this thread is in will be reported as; one at a time, they don't nest."""
 
-    loop: tuple[State, str, Call, Decision, str, float, float] | None = None
+    loop: tuple[State, str, Call, Decision, str, Any, float, float] | None = None
 
 
 class UfuncDoor:
@@ -182,7 +183,8 @@ class UfuncDoor:
             if state.exhaustive or (note and state.observer is not None):
                 now = perf_counter()
                 before = now - began if began else 0.0
-                self._timed.loop = (state, loop.path, call, decision, note, now, before)
+                output = arrays[-1]
+                self._timed.loop = (state, loop.path, call, decision, note, output, now, before)
                 return None
             if state.observer is not None:
                 ended = Ended(loop.path, call, decision, REFERENCE, float("nan"), note)
@@ -200,14 +202,14 @@ class UfuncDoor:
         loop, self._timed.loop = self._timed.loop, None
         if loop is None:
             return
-        state, path, call, decision, note, started, before = loop
+        state, path, call, decision, note, output, started, before = loop
         seconds = now - started
         token = CURRENT.set(QUIET)
         try:
             if state.policy is not None:
                 state.policy.observe(call, REFERENCE, seconds)
             if state.observer is not None:
-                ended = Ended(path, call, decision, REFERENCE, seconds, note, None, before)
+                ended = Ended(path, call, decision, REFERENCE, seconds, note, output, before)
                 state.observer.add(ended)
         finally:
             CURRENT.reset(token)
@@ -227,8 +229,15 @@ def _routed(
         return decision, ""
     started = perf_counter()
     results = run(state, backend, call, loop.path)
-    if not isinstance(results, Decision) and not loop.deliver(arrays, results):
-        results = stay(Reason.NON_FINITE_RESULT, backend.name)
+    if not isinstance(results, Decision):
+        try:
+            value = loop.unwritten(call, arrays, results)
+        except FloatingPointError:
+            results = stay(Reason.NON_FINITE_RESULT, backend.name)
+        else:
+            if value is not None:
+                # not before: until now the original could have run, and now it can't any more
+                loops.write(arrays[-1], value)
     seconds = perf_counter() - started
     if isinstance(results, Decision):
         failed = decision.ended(results.reason, results.detail)
@@ -236,7 +245,8 @@ def _routed(
     if state.policy is not None:
         state.policy.observe(call, backend.name, seconds)
     if state.observer is not None:
-        state.observer.add(Ended(loop.path, call, decision, backend.name, seconds))
+        ended = Ended(loop.path, call, decision, backend.name, seconds, "", arrays[-1])
+        state.observer.add(ended)
     return None
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
-import shutil
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -13,14 +11,13 @@ from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from dispatch_xp import files
 from dispatch_xp.config import load
 from dispatch_xp.context import state_of, switch
 from dispatch_xp.imports import AfterImport
 from dispatch_xp.observer import beside
 from dispatch_xp.programs.environment import Plan
+from dispatch_xp.programs.spool import Spool
 from dispatch_xp.programs.startup import tell
 from dispatch_xp.tally import Tally
 
@@ -56,6 +53,12 @@ class Session:
         problem = getattr(state.policy, "problem", "")
         self._problems = [*problems, *([problem] if problem else [])]
         observer: Any = self._counts
+        self._spool: Spool | None = None
+        if plan.spool:
+            self._spool = Spool(plan.spool, self._counts)
+            observer = beside(observer, self._spool)
+            if not plan.is_main:
+                self._spool.begin()
         if plan.trace:
             from dispatch_xp.trace.writer import TraceWriter
 
@@ -71,6 +74,8 @@ class Session:
     def _in_child(self) -> None:
         """Count from nothing in a forked child."""
         self._counts.reset()
+        if self._spool is not None:
+            self._spool.begin()
         if self._trace is not None:
             self._trace.after_fork()
 
@@ -87,11 +92,12 @@ class Session:
         if self._trace is not None:
             self._trace.close()
         if os.getpid() != self._process or not plan.is_main:
-            self._leave()
+            if self._spool is not None:
+                self._spool.leave()
             return
         seconds = perf_counter() - self._began
         totals = self._counts.totals
-        for other in self._others(type(totals)):
+        for other in self._spool.collect() if self._spool is not None else ():
             totals.include(other)
         lines = [totals.text(seconds), *self._problems]
         if self._trace is not None:
@@ -103,25 +109,6 @@ class Session:
                 files.replace(Path(plan.report), totals.json(seconds))
             except OSError as error:
                 tell(f"{plan.report}: {error.strerror}")
-
-    def _leave(self) -> None:
-        if not self._plan.spool:
-            return
-        spool = Path(self._plan.spool)
-        with contextlib.suppress(OSError):
-            spool.mkdir(mode=0o700, exist_ok=True)
-            text = msgspec.json.encode(self._counts.totals)
-            files.replace(spool / f"{os.getpid()}-{id(self)}.json", text)
-
-    def _others(self, kind: type[Any]) -> list[Any]:
-        """Return what children have left, and remove it."""
-        found = []
-        if self._plan.spool:
-            for path in Path(self._plan.spool).glob("*.json"):
-                with contextlib.suppress(OSError, msgspec.DecodeError):
-                    found.append(msgspec.json.decode(path.read_bytes(), type=kind))
-            shutil.rmtree(self._plan.spool, ignore_errors=True)
-        return found
 
 
 def _measurement() -> Measurement:

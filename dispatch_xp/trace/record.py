@@ -83,6 +83,8 @@ class Record(msgspec.Struct, tag="call", omit_defaults=True):
         The addresses of the arrays that came out.
     predicted : dict of str to float
         The predicted seconds by backend, if the policy predicted.
+    in_place : bool
+        Whether a ufunc's result replaced an argument, as in ``x += y``.
     """
 
     pid: int
@@ -101,6 +103,7 @@ class Record(msgspec.Struct, tag="call", omit_defaults=True):
     memory: list[int] = []
     results: list[int] = []
     predicted: dict[str, float] = {}
+    in_place: bool = False
 
     def call(self) -> Call | None:
         """Return the call, with arrays that have no memory of their own; None if there is none."""
@@ -117,7 +120,7 @@ class Record(msgspec.Struct, tag="call", omit_defaults=True):
             stand_in(shape, dtype if size == dtype.itemsize else np.dtype(f"u{size}"))
             for shape, size in zip(shapes, self.itemsizes, strict=True)
         )
-        return Call(row, dtype, shapes, options, arrays)
+        return Call(row, dtype, shapes, options, arrays, in_place=self.in_place)
 
 
 class End(msgspec.Struct, tag="end", omit_defaults=True):

@@ -113,6 +113,7 @@ class TraceWriter(Observer):
             record.options = literal(call.options) if call.options else ""
             record.memory = [address(a) for a in call.arrays]
             record.results = [address(x) for x in arrays_of(call, ended.result)]
+            record.in_place = call.in_place
             record.predicted = {name: p.total for name, p in decision.predictions.items()}
         with self._lock:
             self._append(record)

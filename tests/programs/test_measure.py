@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 PROGRAM = """
 import numpy as np, scipy.linalg, dispatch_xp
@@ -64,6 +65,28 @@ def test_children_are_measured_too(dispatch, tmp_path):
     found = json.loads(report.read_bytes())
     assert found["processes"] == 2
     assert [group["operation"] for group in found["groups"]] == ["linalg.inv"]
+
+
+def test_updates_in_place_are_measured_and_their_memory_may_stay(dispatch, tmp_path):
+    report = tmp_path / "report.json"
+    code = """
+import numpy as np
+x, y = np.ones(10**5), np.ones(10**5)
+for _ in range(3):
+    x += y
+np.exp(x, out=x)
+print(x[0])
+"""
+    done = dispatch("measure", "--json", report, "-c", code)
+    assert done.stdout == f"{math.exp(4)}\n"
+    found = json.loads(report.read_bytes())
+    groups = {group["operation"]: group for group in found["groups"]}
+    assert {name: group["calls"] for name, group in groups.items()} == {"add": 3, "exp": 1}
+    assert groups["exp"]["seconds"] > 0
+    each = 8 * 10**5
+    assert (found["bytes_in"], found["bytes_out"]) == (7 * each, 4 * each)
+    # x goes in once and is there from then on, and y twice more
+    assert found["kept"] == 8 * each
 
 
 def test_what_measuring_takes_is_not_the_program_s(dispatch, tmp_path):
