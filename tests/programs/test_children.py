@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -37,10 +39,16 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def ran(dispatch, tmp_path):
+def temporary():
+    """A folder for temporary files, with a short name: the path of a socket is limited."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def ran(dispatch, tmp_path, temporary):
     """Run a program on two cores; what was reported, and what was said."""
-    report, temporary = tmp_path / "report.json", tmp_path / "temporary"
-    temporary.mkdir()
+    report = tmp_path / "report.json"
 
     def run(*arguments, command="run", **how):
         options = () if command == "measure" else ("--backend", "threads")
@@ -132,7 +140,7 @@ def test_what_a_killed_child_did_until_then_is_counted(ran, script):
     assert MISSING in said
 
 
-def test_a_child_that_goes_on_is_told_and_leaves_nothing_behind(ran, script, tmp_path):
+def test_a_child_that_goes_on_is_told_and_leaves_nothing_behind(ran, script, tmp_path, temporary):
     ended, begun = tmp_path / "ended", tmp_path / "begun"
     child = script(
         "import atexit, pathlib, time\n"
@@ -158,7 +166,7 @@ def test_a_child_that_goes_on_is_told_and_leaves_nothing_behind(ran, script, tmp
     while not ended.exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert list((tmp_path / "temporary").iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
 # when counts are left
