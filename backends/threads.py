@@ -154,7 +154,7 @@ class ThreadsBackend(Backend):
                 return "one matrix: LAPACK and BLAS use the other cores themselves"
             return ""
         if name in _TRANSFORMS:
-            return "one transform cannot be split" if call.layout == "single" else ""
+            return "one transform cannot be split" if call.layout.startswith("single") else ""
         if name in ("cumulative_sum", "sort", "argsort"):
             return "one axis cannot be split" if len(shapes[0]) < 2 else ""
         if name == "vecdot":

@@ -28,7 +28,7 @@ CASES = (
     ("matmul", "matrix", 256),
     ("linalg.svd", "matrix", 256),
     ("fft.fftn", "grid", 256),
-    ("sum", "rows", 100_000),
+    ("sum", "rows256", 100_000),
 )
 
 

@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,9 +89,7 @@ class Metered(Policy):
         signature = call.signature
         self.counts[signature] += 1
         if signature not in self.times.calls:
-            kept = Call(
-                call.operation, call.dtype, call.shapes, call.options, in_place=call.in_place
-            )
+            kept = replace(call, arrays=(), destination=None, owners=())
             self.times.calls[signature] = kept
         if self.backend != REFERENCE:
             there = any(backend.name == self.backend for backend in candidates)

@@ -55,6 +55,9 @@ class Call:
     in_place : bool
         Whether the result replaces an argument, as in ``x += y``: a backend makes it elsewhere, and
         it is copied once it is complete.
+    library : str
+        Whose function the reference is, where NumPy's and SciPy's differ in speed: the speed curves
+        of ``"numpy"`` are apart from SciPy's. Empty if there is one function only, or SciPy's.
     """
 
     operation: Operation
@@ -65,6 +68,7 @@ class Call:
     destination: tuple[npt.NDArray[Any], ...] | None = None
     owners: tuple[Holder | None, ...] = ()
     in_place: bool = False
+    library: str = ""
     _whereabouts: tuple[Whereabouts, ...] | None = field(init=False, default=None)
     _workload: Workload | None = field(init=False, default=None)
     _layout: str = field(init=False, default="")
@@ -137,6 +141,8 @@ class Call:
         if not self._layout:
             own = self.operation.layout
             layout = IN_PLACE if self.in_place else own(self.shapes, self.options)
+            if self.library:
+                layout = f"{layout}-{self.library}"
             object.__setattr__(self, "_layout", layout)
             return layout
         return self._layout
@@ -155,6 +161,7 @@ class Call:
             self.shapes,
             tuple(self.options.items()),
             self.in_place,
+            self.library,
         )
 
 

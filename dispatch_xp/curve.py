@@ -10,6 +10,10 @@ import msgspec
 
 __all__ = ["Curve", "Point"]
 
+# how the rate goes on beyond the largest point: with a power of the work, and up to so many times
+# its work, in the logarithm
+_STEEPEST, _FURTHER = 0.4, log(16.0)
+
 
 class Point(msgspec.Struct, frozen=True, array_like=True):
     """One measurement.
@@ -33,8 +37,9 @@ class Curve:
     """The rate of an operation on a backend, as a function of the work.
 
     Between two points the logarithm of the rate is linear in the logarithm of the work. Beyond the
-    largest the rate stays what it is there; below the smallest it falls on as it does between the
-    first two, down to a constant time: a call's overhead does not shrink with its work.
+    largest it goes on half as steeply for a while, since rates level off, and then stays what it
+    is; below the smallest it falls on as it does between the first two, down to a constant time: a
+    call's overhead does not shrink with its work.
 
     Parameters
     ----------
@@ -84,7 +89,11 @@ class Curve:
             slope = (rates[1] - rates[0]) / (works[1] - works[0])
             return exp(rates[0] + min(max(slope, 0.0), 1.0) * (x - works[0]))
         if i == len(works):
-            return exp(rates[-1])
+            if i == 1:
+                return exp(rates[0])
+            slope = (rates[-1] - rates[-2]) / (works[-1] - works[-2])
+            steep = min(max(slope, -_STEEPEST), _STEEPEST) / 2
+            return exp(rates[-1] + steep * min(x - works[-1], _FURTHER))
         share = (x - works[i - 1]) / (works[i] - works[i - 1])
         return exp(rates[i - 1] + share * (rates[i] - rates[i - 1]))
 
@@ -96,6 +105,17 @@ class Curve:
         work : float
             Where to read the rate.
         flops : float, optional
-            What there is to do at that rate; `work` if not given.
+            What there is to do at that rate; `work` if not given. What a call takes without any
+            work is taken once, however much there is.
         """
-        return (work if flops is None else flops) / self.rate(work)
+        seconds = work / self.rate(work)
+        if flops is None or flops == work:
+            return seconds
+        fixed = min(self._fixed(), seconds)
+        return fixed + (seconds - fixed) * flops / work
+
+    def _fixed(self) -> float:
+        """Return the part of the smallest problem's time that its work does not explain."""
+        first = self.points[0]
+        fastest = max(point.work / point.seconds for point in self.points)
+        return first.seconds - first.work / fastest

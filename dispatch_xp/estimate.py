@@ -206,9 +206,15 @@ def estimate(
 
 
 def _call_of(record: Record, calls: dict[tuple[Any, ...], Call | None]) -> Call | None:
-    shapes = tuple(map(tuple, record.shapes))
-    itemsizes = tuple(record.itemsizes)
-    key = (record.operation, record.dtype, shapes, itemsizes, record.options, record.in_place)
+    key = (
+        record.operation,
+        record.dtype,
+        tuple(map(tuple, record.shapes)),
+        tuple(record.itemsizes),
+        record.options,
+        record.in_place,
+        record.library,
+    )
     if key not in calls:
         calls[key] = record.call()
     return calls[key]

@@ -36,13 +36,13 @@ class Speed(msgspec.Struct, frozen=True):
     def seconds(self, call: Call) -> float:
         """Return the measured time of a call: between two layouts, between those of both."""
         work = call.workload
-        rate = self.curve.rate(work.work)
+        seconds = self.curve.seconds(work.work, work.flops)
         if self.others and (beside := call.operation.beside) is not None:
             found = beside(call.shapes, call.options)
             if found is not None and found[0] in self.others:
                 layout, share = found
-                rate *= (self.others[layout].rate(work.work) / rate) ** share
-        return work.flops / rate
+                seconds *= (self.others[layout].seconds(work.work, work.flops) / seconds) ** share
+        return seconds
 
 
 class Speeds:
@@ -77,8 +77,8 @@ class Speeds:
             others = {
                 layout: found for layout, found in self._layouts(key).items() if REFERENCE in found
             }
-            # one stack is more like another than like a single matrix
-            kind = key[1].rstrip("0123456789")
+            # one stack, or another library's, is more like it than a single matrix
+            kind = key[1].partition("-")[0].rstrip("0123456789")
             like = (found for layout, found in others.items() if layout.startswith(kind))
             stand_in = next(like, next(iter(others.values()), _NO_CURVES))
             self._stand_ins[key] = stand_in

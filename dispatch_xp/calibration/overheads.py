@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dispatch_xp import quiet_pools
 from dispatch_xp.backends.interface import Backend
+from dispatch_xp.calibration.spinning import example
 from dispatch_xp.calibration.timing import Failure, fastest
 from dispatch_xp.profile import Copy
 
@@ -141,16 +142,10 @@ def switch(backend: Backend, rounds: int = 15) -> float:
     a call they take the cores from each other. Measured with a matrix product on the reference and
     an elementwise function on the backend, in turn and each alone; medians.
     """
-    from dispatch_xp.call import Call
-    from dispatch_xp.execution import execute
-    from dispatch_xp.operations import OPERATIONS
-
-    a = np.ones((300, 300))
-    x = np.full(200_000, 0.5)
-    operation = OPERATIONS["exp"]
-    if operation.name not in backend.operations():
+    run = example(backend)
+    if run is None:
         return 0.0
-    call = Call(operation, x.dtype, (x.shape,), arrays=(x,))
+    a = np.ones((300, 300))
     clock = time.perf_counter
 
     def product() -> float:
@@ -160,8 +155,7 @@ def switch(backend: Backend, rounds: int = 15) -> float:
 
     def routed() -> float:
         started = clock()
-        execute(backend, call)
-        backend.synchronize()
+        run()
         return clock() - started
 
     product_alone = float(np.median([product() for _ in range(rounds)]))

@@ -14,7 +14,7 @@ from dispatch_xp.call import Call
 from dispatch_xp.execution import execute
 from dispatch_xp.operations import OPERATIONS
 
-__all__ = ["USERS_OF_BLAS", "of_backend", "of_blas", "spinning"]
+__all__ = ["USERS_OF_BLAS", "example", "of_backend", "of_blas", "spinning"]
 
 # who brings a BLAS library with threads of its own
 USERS_OF_BLAS = ("numpy", "scipy")
@@ -70,9 +70,15 @@ def of_blas(user: str) -> float:
 
 def of_backend(backend: Backend) -> float:
     """Return how long a backend's threads spin."""
+    run = example(backend)
+    return 0.0 if run is None else spinning(run)
+
+
+def example(backend: Backend) -> Callable[[], None] | None:
+    """Return a call on a backend that wakes its threads, or None if it can't take it."""
     operation = OPERATIONS["exp"]
     if operation.name not in backend.operations():
-        return 0.0
+        return None
     x = np.full(200_000, 0.5)
     call = Call(operation, x.dtype, (x.shape,), arrays=(x,))
 
@@ -80,4 +86,4 @@ def of_backend(backend: Backend) -> float:
         execute(backend, call)
         backend.synchronize()
 
-    return spinning(run)
+    return run

@@ -81,7 +81,7 @@ def _conjugate_like(a: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.empty([a.shape[i] for i in order]).transpose(np.argsort(order))
 
 
-def _line(name: str, layout: Layout) -> Bind:
+def _line(name: str, layout: Layout, library: str = "") -> Bind:
     """Return how a one-dimensional transform binds."""
 
     def bind(x: Any, n: Any, axis: Any, norm: Any) -> Request:
@@ -93,8 +93,9 @@ def _line(name: str, layout: Layout) -> Bind:
         options = _checked(name, a, options, name in REAL_RESULT)
         order = layout(_conjugate_like(a) if name == "hfft" else a)
         return request(
-            f"fft.{name}", (a,), compute, lambda r: deliver(r[0], result, order), options
-        )
+            f"fft.{name}", (a,), compute, lambda r: deliver(r[0], result, order), options,
+            library=library,
+        )  # fmt: skip
 
     return bind
 
@@ -120,7 +121,7 @@ def _grid_options(a: npt.NDArray[Any], s: Any, axes: Any, norm: Any) -> dict[str
     return {"s": lengths, "axes": chosen, "norm": _norm(norm)}
 
 
-def _grid(name: str, layout: Layout) -> Bind:
+def _grid(name: str, layout: Layout, library: str = "") -> Bind:
     """Return how an n-dimensional transform binds."""
 
     def bind(x: Any, s: Any, axes: Any, norm: Any) -> Request:
@@ -128,8 +129,9 @@ def _grid(name: str, layout: Layout) -> Bind:
         options = _checked(name, a, _grid_options(a, s, axes, norm), name in REAL_RESULT)
         order = layout(a)
         return request(
-            f"fft.{name}", (a,), compute, lambda r: deliver(r[0], result, order), options
-        )
+            f"fft.{name}", (a,), compute, lambda r: deliver(r[0], result, order), options,
+            library=library,
+        )  # fmt: skip
 
     return bind
 
@@ -162,7 +164,7 @@ def _into(bound: Request, name: str, out: Any) -> Request:
 
 
 def _numpy_line(name: str) -> Bind:
-    bind_line = _line(name, memory_order)
+    bind_line = _line(name, memory_order, "numpy")
 
     def bind(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Request:
         return _into(bind_line(a, n, axis, norm), name, out)
@@ -171,7 +173,7 @@ def _numpy_line(name: str) -> Bind:
 
 
 def _numpy_grid(name: str, default: tuple[int, ...] | None) -> Bind:
-    bind_grid = _grid(f"{name[:-1]}n", memory_order)
+    bind_grid = _grid(f"{name[:-1]}n", memory_order, "numpy")
 
     def bind(
         a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None

@@ -250,6 +250,7 @@ def request(
     options: Mapping[str, Any] | None = None,
     native: np.dtype[Any] | None = None,
     out: npt.NDArray[Any] | None = None,
+    library: str = "",
 ) -> Request:
     """Return a request.
 
@@ -269,10 +270,13 @@ def request(
         What ``precision = "native"`` may compute it in, where the reference computes in more.
     out : ndarray, optional
         The caller's memory for the result.
+    library : str, optional
+        As in :class:`~dispatch_xp.call.Call`.
     """
     row = OPERATIONS[operation]
     dtype = np.dtype(dtype)
     if dtype.kind not in row.kinds:
         raise Unsupported(Reason.DTYPE, str(dtype))
-    call = Call(row, dtype, tuple(a.shape for a in arrays), options or {}, arrays)
+    shapes = tuple(a.shape for a in arrays)
+    call = Call(row, dtype, shapes, options or {}, arrays, library=library)
     return Request(call, finish, native, out)

@@ -33,9 +33,12 @@ def _matmul_flops(shapes: Shapes, options: Options) -> float:
 
 
 def _matmul_work(shapes: Shapes, options: Options) -> float:
-    """Read the rate where a square product runs as fast: the smallest side decides half of it."""
+    """Read the rate where a square product runs as fast: the smallest side decides half of it.
+
+    Stacks, and products with vectors, have curves of their own.
+    """
     stack, m, k, n = matrix_product(shapes)
-    if stack > 1:
+    if stack > 1 or min(map(len, shapes)) == 1:
         return 2.0 * stack * m * k * n
     volume = float(m * k * n)
     order = math.sqrt(min(m, k, n) * volume ** (1 / 3))

@@ -60,27 +60,24 @@ def transformed(shape: Shape, options: Options, *, half: bool = False) -> dict[i
 def burden(n: int, *, real: bool = False) -> float:
     """Return the steps of a point in a transform of length `n`: ``log2(n)`` for powers of two.
 
-    A factor ``p`` takes in proportion to ``p`` itself, with the weights that pocketfft estimates
-    by. Where a large one takes more than the detour by Bluestein's algorithm, two transforms of a
-    length of ``2 n`` and little more, that is what it takes. The detour is complex: a real
-    transform, whose steps are half as long, takes twice as many of them.
+    A factor ``p`` takes in proportion to ``p`` itself, a large one in a real transform to half of
+    it, with the weights that pocketfft estimates by. Where that is more than the detour by
+    Bluestein's algorithm, two transforms of a length of ``2 n`` and little more, the detour is what
+    it takes, half as long again for what it does besides. The detour is complex: of a real
+    transform, whose steps are half as long, it takes more.
     """
     if n < 2:
         return 0.0
     direct, rest, p = 0.0, n, 2
+    large = 0.55 if real else 1.1
     while p * p <= rest:
         while rest % p == 0:
-            direct += _weight(p)
+            direct += p if p <= 5 else large * p
             rest //= p
         p += 1 if p == 2 else 2
     if rest > 1:
-        direct += _weight(rest)
-    detour = 2 * 2 * math.log2(2 * n)
-    return min(direct / 2, 2 * detour if real else detour)
-
-
-def _weight(p: int) -> float:
-    return float(p) if p <= 5 else 1.1 * p
+        direct += rest if rest <= 5 else large * rest
+    return min(direct / 2, (8.0 if real else 6.0) * math.log2(2 * n))
 
 
 def _row(name: str, *, in_numpy: bool, in_standard: bool) -> Operation:
@@ -131,14 +128,16 @@ def _row(name: str, *, in_numpy: bool, in_standard: bool) -> Operation:
         return (values((n, n), dtype, rng),)
 
     function = f"scipy.fft.{name}"
-    problems = (
-        (Problem("grid", function, grid, SIDES, "side"),)
-        if many
-        else (
-            Problem("single", function, single, SINGLE, "elements"),
-            Problem("rows", function, rows, SINGLE[1:], "elements"),
-        )
-    )
+    problems: tuple[Problem, ...] = ()
+    # NumPy's transforms are not SciPy's: in single precision many rows take several times as long
+    for path, suffix in ((function, ""), (f"numpy.fft.{name}", "-numpy"))[: 1 + in_numpy]:
+        if many:
+            problems += (Problem(f"grid{suffix}", path, grid, SIDES, "side"),)
+        else:
+            problems += (
+                Problem(f"single{suffix}", path, single, SINGLE, "elements"),
+                Problem(f"rows{suffix}", path, rows, SINGLE[1:], "elements"),
+            )
     own = {"type", "orthogonalize"} if trigonometric else set()
     return Operation(
         f"fft.{name}",

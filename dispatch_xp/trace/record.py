@@ -85,6 +85,8 @@ class Record(msgspec.Struct, tag="call", omit_defaults=True):
         The predicted seconds by backend, if the policy predicted.
     in_place : bool
         Whether a ufunc's result replaced an argument, as in ``x += y``.
+    library : str
+        As in :class:`~dispatch_xp.call.Call`.
     """
 
     pid: int
@@ -104,6 +106,7 @@ class Record(msgspec.Struct, tag="call", omit_defaults=True):
     results: list[int] = []
     predicted: dict[str, float] = {}
     in_place: bool = False
+    library: str = ""
 
     def call(self) -> Call | None:
         """Return the call, with arrays that have no memory of their own; None if there is none."""
@@ -120,7 +123,9 @@ class Record(msgspec.Struct, tag="call", omit_defaults=True):
             stand_in(shape, dtype if size == dtype.itemsize else np.dtype(f"u{size}"))
             for shape, size in zip(shapes, self.itemsizes, strict=True)
         )
-        return Call(row, dtype, shapes, options, arrays, in_place=self.in_place)
+        return Call(
+            row, dtype, shapes, options, arrays, in_place=self.in_place, library=self.library
+        )
 
 
 class End(msgspec.Struct, tag="end", omit_defaults=True):

@@ -114,6 +114,7 @@ class TraceWriter(Observer):
             record.memory = [address(a) for a in call.arrays]
             record.results = [address(x) for x in arrays_of(call, ended.result)]
             record.in_place = call.in_place
+            record.library = call.library
             record.predicted = {name: p.total for name, p in decision.predictions.items()}
         with self._lock:
             self._append(record)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dispatch_xp import backends
 from dispatch_xp.call import Call
 from dispatch_xp.config import Settings
 from dispatch_xp.curve import Point
 from dispatch_xp.decision import REFERENCE
+from dispatch_xp.functions import FUNCTIONS
 from dispatch_xp.operations import OPERATIONS
 from dispatch_xp.policies.cost_model import CostModelPolicy
 from dispatch_xp.profile import Machine, Profile
@@ -92,6 +96,41 @@ def test_rows_and_columns(operation, shape, options, layout, beside):
     assert (found is None) == (beside is None)
     if beside is not None:
         assert (found[0], round(found[1], 2)) == beside
+
+
+@pytest.mark.parametrize(
+    ("path", "shape", "layout"),
+    [
+        ("numpy.fft.fft", (64,), "single-numpy"),
+        ("numpy.fft.fft", (9, 64), "rows-numpy"),
+        ("numpy.fft.irfft2", (9, 64), "grid-numpy"),
+        ("scipy.fft.fft", (64,), "single"),
+        ("scipy.fft.fft", (9, 64), "rows"),
+        ("scipy.fft.irfft2", (9, 64), "grid"),
+        ("scipy.fft.dct", (9, 64), "rows"),
+    ],
+)
+def test_numpy_s_transforms_are_not_scipy_s(path, shape, layout):
+    call = FUNCTIONS[path].bind(np.ones(shape)).call
+    assert call.layout == layout
+    threads = backends.get("threads")
+    assert bool(threads.refuses(call)) == layout.startswith("single")
+
+
+@pytest.mark.parametrize(
+    ("measured", "seconds"),
+    [({"rows": 2.0, "rows-numpy": 3.0}, 3.0), ({"single": 1.0, "rows": 2.0}, 2.0)],
+)
+def test_scipy_s_transforms_stand_in_for_numpy_s(measured, seconds):
+    call = FUNCTIONS["numpy.fft.fft"].bind(np.ones((9, 64))).call
+    curves = {
+        layout: {"complex128": {REFERENCE: [Point(1e6, taken, 1000)]}}
+        for layout, taken in measured.items()
+    }
+    profile = Profile(Machine("fake", "fake", 2), {"fft.fft": curves}, {})
+    call = replace(call, dtype=np.dtype("complex128"))
+    found = CostModelPolicy(Settings(), profile).predict(call, REFERENCE)
+    assert found.run == pytest.approx(call.workload.flops * seconds / 1e6)
 
 
 def profile_of(operation="linalg.svd", **layouts):

@@ -1,4 +1,4 @@
-"""Between two points the rate is log-log linear, outside it is flat; it is always positive."""
+"""Between two points the rate is log-log linear, outside it levels off; it is always positive."""
 
 from __future__ import annotations
 
@@ -36,11 +36,32 @@ def test_the_measured_points_come_back(measured):
         assert curve.seconds(point.work) == pytest.approx(point.seconds, rel=1e-6)
 
 
-@given(points, st.floats(1.0, 1e3))
-def test_the_rate_is_flat_beyond_the_largest(measured, factor):
+@given(points, st.floats(1.0, 1e6))
+def test_the_rate_goes_on_half_as_steeply_beyond_the_largest_for_a_while(measured, factor):
     curve = Curve(measured)
     last = curve.points[-1].work
-    assert curve.rate(last * factor) == pytest.approx(curve.rate(last))
+    grown = curve.rate(last * factor) / curve.rate(last)
+    # at the most the fifth root of 16 times the work
+    assert 16**-0.2 / (1 + 1e-6) <= grown <= 16**0.2 * (1 + 1e-6)
+    assert curve.rate(last * max(factor, 16.0)) == pytest.approx(curve.rate(last * 16.0))
+    if len(curve.points) == 1:
+        assert grown == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("rates", "factor", "grown"),
+    [
+        ((1.0, 1.0), 100.0, 1.0),
+        ((1.0, 10**0.2), 10.0, 10**0.1),
+        ((1.0, 10**0.2), 1e4, 16**0.1),
+        ((10**0.2, 1.0), 10.0, 10**-0.1),
+        ((1.0, 10.0), 10.0, 10**0.2),
+    ],
+)
+def test_how_the_rate_goes_on(rates, factor, grown):
+    works = (100.0, 1000.0)
+    curve = Curve(Point(w, w / r, 1) for w, r in zip(works, rates, strict=True))
+    assert curve.rate(1000.0 * factor) / curve.rate(1000.0) == pytest.approx(grown)
 
 
 @given(points, st.floats(1.0, 1e3))
@@ -72,10 +93,28 @@ def test_the_rate_is_monotone_between_neighbours(measured, one, other):
         assert all(min(ends) / slack <= rate <= max(ends) * slack for rate in rates)
 
 
-@given(points, positive, positive)
-def test_the_time_is_proportional_to_the_operations(measured, work, flops):
+@given(apart, positive, st.floats(1e-3, 1e3))
+def test_what_there_is_to_do_takes_in_proportion_but_for_what_a_call_takes_by_itself(
+    measured, work, times
+):
     curve = Curve(measured)
-    assert curve.seconds(work, flops) == pytest.approx(flops / curve.rate(work))
+    once = curve.seconds(work)
+    assert curve.seconds(work, work) == once
+    found = curve.seconds(work, times * work)
+    least, most = sorted((once, times * once))
+    assert least * (1 - 1e-6) <= found <= most * (1 + 1e-6)
+    assert curve.seconds(work, 2 * times * work) >= found
+
+
+def test_an_overhead_is_taken_once():
+    # 1 ms a call, and 1e9 a second
+    curve = Curve(Point(work, 1e-3 + work / 1e9, 1) for work in (1e3, 1e9, 1e12))
+    assert curve.seconds(1e3, 1e6) == pytest.approx(2e-3, rel=1e-3)
+    assert curve.seconds(1e9, 4e9) == pytest.approx(4.0, rel=1e-3)
+
+
+def test_one_point_says_nothing_of_an_overhead():
+    assert Curve([Point(1e3, 1e-3, 1)]).seconds(1e3, 4e3) == pytest.approx(4e-3)
 
 
 @given(points)

@@ -23,23 +23,24 @@ def test_small_factors_are_a_little_more():
 
 @pytest.mark.parametrize("prime", [1009, 10007, 83117, 499979])
 def test_a_large_prime_takes_no_more_than_the_detour(prime):
-    assert 4 < burden(prime) / math.log2(prime) < 5
+    assert burden(prime) == 6 * math.log2(2 * prime)
+    assert burden(prime, real=True) == 8 * math.log2(2 * prime)
 
 
-def test_the_detour_of_a_real_transform_is_complex():
-    assert burden(83117, real=True) == 2 * burden(83117)
+def test_a_large_factor_of_a_real_transform_takes_half():
     assert burden(1024, real=True) == burden(1024)
-    # factors so small that nobody takes a detour
-    assert burden(7 * 11, real=True) == burden(7 * 11)
+    assert burden(30, real=True) == burden(30)
+    assert burden(7 * 11, real=True) == burden(7 * 11) / 2
+    assert burden(2 * 131, real=True) == pytest.approx((2 + 0.55 * 131) / 2)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "ratio"),
     [
         # against the complex transform of the same shape, along a prime and along a power of two
-        ("fft.rfft", {"axis": 1}, 1.0),
+        ("fft.rfft", {"axis": 1}, 0.5 * 8 / 6),
         ("fft.rfft", {"axis": 0}, 0.5),
-        ("fft.dct", {"axis": 1, "type": 2}, 1.0),
+        ("fft.dct", {"axis": 1, "type": 2}, 0.5 * 8 / 6),
     ],
 )
 def test_real_transforms_along_a_prime(name, options, ratio):

@@ -30,6 +30,14 @@ def test_every_call_is_a_record_that_becomes_a_call_again(dispatch, calls, tmp_p
     assert found["exp"].seconds > 0
 
 
+def test_a_record_knows_whose_transform_it_was(dispatch, tmp_path):
+    path = tmp_path / "trace.jsonl.gz"
+    code = "import numpy as np, scipy.fft\nx = np.ones((64, 64))\nnp.fft.fft2(x), scipy.fft.fft2(x)"
+    dispatch("run", "-q", "--backend", "reference", "--trace", path, "-c", code)
+    layouts = [r.call().layout for r in records(path) if r.operation == "fft.fftn"]
+    assert layouts == ["grid-numpy", "grid"]
+
+
 def test_a_killed_program_leaves_a_whole_trace(dispatch, tmp_path):
     path = tmp_path / "trace.jsonl.gz"
     code = f"import os, numpy; os.kill(os.getpid(), {int(signal.SIGKILL)})"
@@ -66,7 +74,7 @@ def test_children_write_to_the_same_file(dispatch, script, tmp_path):
         (b"", "holds no trace"),
         (b"{}\n", "line 1"),
         (b'{"type":"process","pid":1,"schema":99}\n', "newer version"),
-        (gzip.compress(b"[1]\n"), "line 1"),
+        (gzip.compress(b"[1]\n", mtime=0), "line 1"),
     ],
 )
 def test_what_is_no_trace_is_named(tmp_path, content, said):
