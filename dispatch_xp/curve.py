@@ -111,11 +111,8 @@ class Curve:
         seconds = work / self.rate(work)
         if flops is None or flops == work:
             return seconds
-        fixed = min(self._fixed(), seconds)
-        return fixed + (seconds - fixed) * flops / work
-
-    def _fixed(self) -> float:
-        """Return the part of the smallest problem's time that its work does not explain."""
+        # the part of the smallest problem's time that its work does not explain
         first = self.points[0]
         fastest = max(point.work / point.seconds for point in self.points)
-        return first.seconds - first.work / fastest
+        fixed = min(first.seconds - first.work / fastest, seconds)
+        return max(fixed + (seconds - fixed) * flops / work, flops / fastest)

@@ -60,16 +60,16 @@ def transformed(shape: Shape, options: Options, *, half: bool = False) -> dict[i
 def burden(n: int, *, real: bool = False) -> float:
     """Return the steps of a point in a transform of length `n`: ``log2(n)`` for powers of two.
 
-    A factor ``p`` takes in proportion to ``p`` itself, a large one in a real transform to half of
-    it, with the weights that pocketfft estimates by. Where that is more than the detour by
+    A factor ``p`` takes in proportion to ``p`` itself, with the weights that pocketfft estimates
+    by; a large one takes less in a real transform. Where that is more than the detour by
     Bluestein's algorithm, two transforms of a length of ``2 n`` and little more, the detour is what
-    it takes, half as long again for what it does besides. The detour is complex: of a real
-    transform, whose steps are half as long, it takes more.
+    it takes, and a quarter more for what it does besides. The detour is complex: of the steps of a
+    real transform, which are half as long, it takes half as many again.
     """
     if n < 2:
         return 0.0
     direct, rest, p = 0.0, n, 2
-    large = 0.55 if real else 1.1
+    large = 0.8 if real else 1.1
     while p * p <= rest:
         while rest % p == 0:
             direct += p if p <= 5 else large * p
@@ -77,7 +77,7 @@ def burden(n: int, *, real: bool = False) -> float:
         p += 1 if p == 2 else 2
     if rest > 1:
         direct += rest if rest <= 5 else large * rest
-    return min(direct / 2, (8.0 if real else 6.0) * math.log2(2 * n))
+    return min(direct / 2, (7.5 if real else 5.0) * math.log2(2 * n))
 
 
 def _row(name: str, *, in_numpy: bool, in_standard: bool) -> Operation:

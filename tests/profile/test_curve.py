@@ -101,8 +101,11 @@ def test_what_there_is_to_do_takes_in_proportion_but_for_what_a_call_takes_by_it
     once = curve.seconds(work)
     assert curve.seconds(work, work) == once
     found = curve.seconds(work, times * work)
+    fastest = max(point.work / point.seconds for point in curve.points)
     least, most = sorted((once, times * once))
-    assert least * (1 - 1e-6) <= found <= most * (1 + 1e-6)
+    bound = times * work / fastest
+    assert least * (1 - 1e-6) <= found <= max(most, bound) * (1 + 1e-6)
+    assert found >= bound * (1 - 1e-6)
     assert curve.seconds(work, 2 * times * work) >= found
 
 
@@ -111,6 +114,12 @@ def test_an_overhead_is_taken_once():
     curve = Curve(Point(work, 1e-3 + work / 1e9, 1) for work in (1e3, 1e9, 1e12))
     assert curve.seconds(1e3, 1e6) == pytest.approx(2e-3, rel=1e-3)
     assert curve.seconds(1e9, 4e9) == pytest.approx(4.0, rel=1e-3)
+
+
+def test_nothing_is_faster_than_the_fastest_that_was_measured():
+    # the second takes no longer than the first: what its work takes is not to be seen
+    curve = Curve([Point(1e3, 1e-3, 1), Point(1e5, 1e-3, 1), Point(1e9, 1.0, 1)])
+    assert curve.seconds(1e5, 1e8) == pytest.approx(0.1)
 
 
 def test_one_point_says_nothing_of_an_overhead():
