@@ -47,7 +47,7 @@ class Curve:
         At least one; of several with the same work the fastest counts.
     """
 
-    __slots__ = ("_rates", "_works", "points")
+    __slots__ = ("_fastest", "_fixed", "_rates", "_works", "points")
 
     def __init__(self, points: Iterable[Point]) -> None:
         fastest: dict[float, Point] = {}
@@ -65,6 +65,7 @@ class Curve:
         # a profile has a thousand curves, of which a program needs a few
         self._works: list[float] = []
         self._rates: list[float] = []
+        self._fastest = self._fixed = 0.0
 
     def _take_logarithms(self) -> None:
         rates: dict[float, float] = {}
@@ -72,6 +73,10 @@ class Curve:
             # of neighbouring floats the logarithms may be the same
             work, rate = log(point.work), log(point.work / point.seconds)
             rates[work] = max(rate, rates.get(work, rate))
+        self._fastest = exp(max(rates.values()))
+        # the part of the smallest problem's time that its work does not explain
+        first = self.points[0]
+        self._fixed = max(first.seconds - first.work / self._fastest, 0.0)
         # another thread may do the same: what it looks at last is set last
         self._rates = list(rates.values())
         self._works = list(rates)
@@ -111,8 +116,5 @@ class Curve:
         seconds = work / self.rate(work)
         if flops is None or flops == work:
             return seconds
-        # the part of the smallest problem's time that its work does not explain
-        first = self.points[0]
-        fastest = max(point.work / point.seconds for point in self.points)
-        fixed = min(first.seconds - first.work / fastest, seconds)
-        return max(fixed + (seconds - fixed) * flops / work, flops / fastest)
+        fixed = min(self._fixed, seconds)
+        return max(fixed + (seconds - fixed) * flops / work, flops / self._fastest)
