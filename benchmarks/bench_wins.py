@@ -32,7 +32,10 @@ def function_of(path: str) -> Any:
 
 
 SIZES = {"order": 350, "side": 700, "elements": 2_000_000}
-STACK = 300
+# the smaller side of tall and wide matrices
+LONG = 120
+# of stacks, about as many elements each
+STACKS = {"stack8": 4800, "stack32": 300, "stack128": 20}
 
 
 def main() -> None:
@@ -54,7 +57,7 @@ def main() -> None:
         for problem in row.problems:
             # a dtype that calibration measures
             dtype = np.dtype("f8" if "f" in row.kinds else "?")
-            size = SIZES.get(problem.unit, STACK)
+            size = STACKS.get(problem.layout) or SIZES.get(problem.unit, LONG)
             values = problem.arguments(size, dtype, np.random.default_rng(0))
             function, keywords = (
                 function_of(problem.function),
