@@ -13,11 +13,11 @@ from collections.abc import Mapping
 __all__ = ["VARIABLES", "are_quiet", "as_they_come", "make_quiet", "missing"]
 
 # OpenBLAS's threads spin for two to the power of this many ticks of the processor's clock; as
-# NumPy's wheels are built it is a tenth of a second, this is 30 to 70 us. Calls that follow each
-# other closely still find them awake.
-VARIABLES: Mapping[str, str] = {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_THREAD_TIMEOUT": "17"}
+# NumPy's wheels are built it is a tenth of a second, this is 0.3 to 0.5 ms. Calls that follow each
+# other closely still find them awake; with less, programs of SciPy alone were slower.
+VARIABLES: Mapping[str, str] = {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_THREAD_TIMEOUT": "20"}
 
-# ticks that are no longer noticed
+# the longest that is quiet
 _SHORT = 20
 
 

@@ -10,13 +10,15 @@ import msgspec
 from dispatch_xp.call import Call
 from dispatch_xp.curve import Curve
 from dispatch_xp.decision import REFERENCE
-from dispatch_xp.operations import OPERATIONS
+from dispatch_xp.operations import OPERATIONS, Workload
 from dispatch_xp.profile import Profile
 
-__all__ = ["Key", "Speed", "Speeds"]
+__all__ = ["Beside", "Key", "Speed", "Speeds", "beside_of"]
 
 Key = tuple[str, str, str]
 """Operation, layout and dtype."""
+
+Beside = tuple[str, float] | None
 
 
 class Speed(msgspec.Struct, frozen=True):
@@ -33,16 +35,27 @@ class Speed(msgspec.Struct, frozen=True):
     curve: Curve
     others: Mapping[str, Curve]
 
-    def seconds(self, call: Call) -> float:
-        """Return the measured time of a call: between two layouts, between those of both."""
-        work = call.workload
+    def seconds(self, work: Workload, beside: Beside) -> float:
+        """Return the measured time of a call: between two layouts, between those of both.
+
+        Parameters
+        ----------
+        work : Workload
+            Of the call.
+        beside : tuple or None
+            From :func:`beside_of`.
+        """
         seconds = self.curve.seconds(work.work, work.flops)
-        if self.others and (beside := call.operation.beside) is not None:
-            found = beside(call.shapes, call.options)
-            if found is not None and found[0] in self.others:
-                layout, share = found
-                seconds *= (self.others[layout].seconds(work.work, work.flops) / seconds) ** share
+        if beside is not None and beside[0] in self.others:
+            layout, share = beside
+            seconds *= (self.others[layout].seconds(work.work, work.flops) / seconds) ** share
         return seconds
+
+
+def beside_of(call: Call) -> Beside:
+    """Return the layout that a call is near to besides its own, and its share; or None."""
+    beside = call.operation.beside
+    return None if beside is None else beside(call.shapes, call.options)
 
 
 class Speeds:

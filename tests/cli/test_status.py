@@ -92,10 +92,10 @@ def test_advice_on_thread_pools(monkeypatch, pools, backends, advice, quiet):
             monkeypatch.delenv(name, raising=False)
     said = "\n".join(status._advice(pools, backends))
     assert bool(said) == advice
-    assert ("OMP_WAIT_POLICY=PASSIVE OPENBLAS_THREAD_TIMEOUT=17 set" in said) == (
+    assert ("OMP_WAIT_POLICY=PASSIVE OPENBLAS_THREAD_TIMEOUT=20 set" in said) == (
         advice and not quiet
     )
-    assert ("OMP_WAIT_POLICY=passive OPENBLAS_THREAD_TIMEOUT=17 is set" in said) == (
+    assert ("OMP_WAIT_POLICY=passive OPENBLAS_THREAD_TIMEOUT=20 is set" in said) == (
         advice and quiet
     )
     assert ("one more" in said) == (TORCH in backends and OPENMP not in pools)

@@ -16,7 +16,7 @@ QUIET = dict(VARIABLES)
 
 def test_what_the_user_has_set_stays():
     assert missing({}) == QUIET
-    assert missing({"OMP_WAIT_POLICY": "ACTIVE"}) == {"OPENBLAS_THREAD_TIMEOUT": "17"}
+    assert missing({"OMP_WAIT_POLICY": "ACTIVE"}) == {"OPENBLAS_THREAD_TIMEOUT": "20"}
     assert missing(QUIET) == {}
 
 

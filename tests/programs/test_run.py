@@ -106,8 +106,8 @@ def test_policy_level_and_configuration_reach_the_program(dispatch, script):
 
 def test_the_pools_are_quiet_unless_the_user_says_otherwise(dispatch):
     code = "import os; print(os.environ['OMP_WAIT_POLICY'], os.environ['OPENBLAS_THREAD_TIMEOUT'])"
-    assert dispatch("run", "-c", code).stdout == "PASSIVE 17\n"
-    assert dispatch("run", "-c", code, OMP_WAIT_POLICY="ACTIVE").stdout == "ACTIVE 17\n"
+    assert dispatch("run", "-c", code).stdout == "PASSIVE 20\n"
+    assert dispatch("run", "-c", code, OMP_WAIT_POLICY="ACTIVE").stdout == "ACTIVE 20\n"
     assert dispatch("run", "-c", code, OPENBLAS_THREAD_TIMEOUT="9").stdout == "PASSIVE 9\n"
 
 
