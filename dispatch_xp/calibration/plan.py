@@ -36,6 +36,8 @@ class Depth:
         What is measured if nobody says.
     blas_seconds : float
         How much of the time comparing the thread counts of BLAS may take.
+    refined : bool
+        Whether curves are measured for which another layout's would do.
     """
 
     seconds: float
@@ -43,10 +45,11 @@ class Depth:
     rounds: int
     dtypes: tuple[str, ...]
     blas_seconds: float
+    refined: bool = True
 
 
 DEPTHS = {
-    "quick": Depth(52.0, (0.5e-3, 4e-3, 20e-3), 2, ("float64", "float32"), 2.0),
+    "quick": Depth(52.0, (0.5e-3, 4e-3, 20e-3), 2, ("float64", "float32"), 2.0, refined=False),
     "default": Depth(
         270.0,
         (1e-3, 10e-3, 60e-3, 250e-3),
@@ -173,7 +176,11 @@ def _task(
 
 
 def tasks(
-    operations: Sequence[str] | None, dtypes: Sequence[str], layouts: Sequence[str] | None = None
+    operations: Sequence[str] | None,
+    dtypes: Sequence[str],
+    layouts: Sequence[str] | None = None,
+    *,
+    refined: bool = True,
 ) -> list[Task]:
     """Return what to measure.
 
@@ -185,12 +192,18 @@ def tasks(
         Where an operation has none of them, it is measured in the dtypes that it has.
     layouts : sequence of str, optional
         Only these curves.
+    refined : bool
+        Whether also those for which another layout's would do; not asked about named ones.
     """
     found: dict[tuple[str, str, str], Task] = {}
     for name in operations if operations is not None else OPERATIONS:
         operation = OPERATIONS[name]
         for problem in operation.problems:
-            if layouts is not None and problem.layout not in layouts:
+            if layouts is None:
+                wanted = refined or not problem.refines
+            else:
+                wanted = problem.layout in layouts
+            if not wanted:
                 continue
             for dtype in _dtypes(operation, dtypes):
                 task = _task(operation, problem, dtype, dtypes)

@@ -106,7 +106,7 @@ def calibrate(
         On a keyboard interrupt, with what has been measured until then.
     """
     plan = DEPTHS[depth]
-    todo = tasks(operations, dtypes or plan.dtypes, layouts)
+    todo = tasks(operations, dtypes or plan.dtypes, layouts, refined=plan.refined)
     rest = [task for task in todo if known is None or task.key not in known.curves]
     if blas is None:
         blas = all(only is None for only in (operations, dtypes, backends, layouts))

@@ -232,6 +232,7 @@ ROWS = (
                     partial(_stack_pair, order),
                     STACKED,
                     f"matrices of {order} x {order}",
+                    refines=name != STACKS.middle,
                 )
                 for name, order in STACKS.layouts.items()
             ),

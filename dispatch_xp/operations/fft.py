@@ -8,7 +8,7 @@ Lengths with other factors than 2 take more steps, see :func:`burden`.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -131,12 +131,13 @@ def _row(name: str, *, in_numpy: bool, in_standard: bool) -> Operation:
     problems: tuple[Problem, ...] = ()
     # NumPy's transforms are not SciPy's: in single precision many rows take several times as long
     for path, suffix in ((function, ""), (f"numpy.fft.{name}", "-numpy"))[: 1 + in_numpy]:
+        made = partial(Problem, function=path, refines=bool(suffix))
         if many:
-            problems += (Problem(f"grid{suffix}", path, grid, SIDES, "side"),)
+            problems += (made(f"grid{suffix}", arguments=grid, sizes=SIDES, unit="side"),)
         else:
             problems += (
-                Problem(f"single{suffix}", path, single, SINGLE, "elements"),
-                Problem(f"rows{suffix}", path, rows, SINGLE[1:], "elements"),
+                made(f"single{suffix}", arguments=single, sizes=SINGLE, unit="elements"),
+                made(f"rows{suffix}", arguments=rows, sizes=SINGLE[1:], unit="elements"),
             )
     own = {"type", "orthogonalize"} if trigonometric else set()
     return Operation(

@@ -270,6 +270,7 @@ def _problems(
             STACKED,
             f"matrices of {order} x {order}",
             fixed,
+            refines=name != STACKS.middle,
         )
         for name, order in STACKS.layouts.items()
     )

@@ -98,6 +98,8 @@ class Problem:
         Keyword arguments of the call, by name.
     keywords_scipy : tuple of tuple or None
         Of SciPy's function of the same name, if it calls them otherwise.
+    refines : bool
+        Whether another layout's curve does for it where there is little time to measure.
     """
 
     layout: str
@@ -107,6 +109,7 @@ class Problem:
     unit: str
     keywords: tuple[tuple[str, Any], ...] = ()
     keywords_scipy: tuple[tuple[str, Any], ...] | None = None
+    refines: bool = False
 
     def keywords_of(self, function: str) -> dict[str, Any]:
         """Return the keyword arguments with which a function is called."""

@@ -21,11 +21,19 @@ class Series:
         What their names begin with.
     lengths : tuple of int
         The measured ones, ascending.
+
+    Attributes
+    ----------
+    layouts : dict
+        The length of each layout.
+    middle : str
+        The layout that stands for the others where there is little time to measure.
     """
 
     def __init__(self, kind: str, lengths: tuple[int, ...]) -> None:
         self.layouts = {f"{kind}{length}": length for length in lengths}
         self._names = tuple(self.layouts)
+        self.middle = self._names[len(lengths) // 2]
         self._logarithms = tuple(math.log(length) for length in lengths)
 
     def _place(self, length: float) -> float:

@@ -53,7 +53,15 @@ def _row(name: str) -> Operation:
         problems=(
             Problem("vector", function, _vector, ELEMENTS, "elements", keywords),
             *(
-                Problem(name, function, partial(_matrix, n), ELEMENTS, "elements", keywords)
+                Problem(
+                    name,
+                    function,
+                    partial(_matrix, n),
+                    ELEMENTS,
+                    "elements",
+                    keywords,
+                    refines=name != SORTED_ROWS.middle,
+                )
                 for name, n in SORTED_ROWS.layouts.items()
             ),
         ),

@@ -94,7 +94,15 @@ def _problems(function: str, make: Maker) -> tuple[Problem, ...]:
     return (
         Problem("vector", function, vector, ELEMENTS, "elements"),
         *(
-            Problem(name, function, partial(matrix, n), ELEMENTS, "elements", (("axis", axis),))
+            Problem(
+                name,
+                function,
+                partial(matrix, n),
+                ELEMENTS,
+                "elements",
+                (("axis", axis),),
+                refines=name != kind.middle,
+            )
             for kind, axis in ((series.ROWS, 1), (series.COLUMNS, 0))
             for name, n in kind.layouts.items()
         ),

@@ -369,12 +369,36 @@ def test_the_rates_of_calibrated_shapes_come_back(use):
 
     profile = calibrate(use(Product), operations=["matmul"], dtypes=["float64"])
     policy = CostModelPolicy(Settings(), profile)
-    for task in tasks(["matmul"], ["float64"]):
+    for task in tasks(["matmul"], ["float64"], refined=False):
         call = task.case(task.problem.sizes[1]).call
         points = profile.points["matmul"][task.problem.layout]["float64"][REFERENCE]
         (point,) = [p for p in points if math.isclose(p.work, call.workload.work)]
         expected = point.seconds * call.workload.flops / call.workload.work
         assert policy.predict(call, REFERENCE).total == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("operation", "quick", "more"),
+    [
+        ("matmul", {"matrix", "vector", "stack32"}, {"stack8", "stack128"}),
+        (
+            "sum",
+            {"vector", "rows256", "columns256"},
+            {"rows16", "rows4096", "columns16", "columns4096"},
+        ),
+        ("sort", {"vector", "rows256"}, {"rows16", "rows4096"}),
+        ("fft.fft", {"single", "rows"}, {"single-numpy", "rows-numpy"}),
+        ("exp", {"vector"}, set()),
+    ],
+)
+def test_a_quick_calibration_measures_one_of_every_series(operation, quick, more):
+    def layouts(**how):
+        return {task.problem.layout for task in tasks([operation], ["float64"], **how)}
+
+    assert layouts(refined=DEPTHS["quick"].refined) == quick
+    assert layouts(refined=DEPTHS["default"].refined) == layouts() == quick | more
+    for layout in more:
+        assert layouts(layouts=[layout], refined=False) == {layout}
 
 
 def test_the_canary_knows_what_is_usual_next_to_what():
