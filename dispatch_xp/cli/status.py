@@ -178,7 +178,7 @@ def _advice(pools: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[st
     if len(several) + (torch and not has_openmp) > 1:
         lines.append("Each pool waits for work by spinning, and takes the cores from the others.")
         if quiet_pools.are_quiet(os.environ):
-            lines.append(f"{_assigned(dict(os.environ))} is set: they soon give way.")
+            lines.append(f"{_assigned(os.environ)} is set: they soon give way.")
         else:
             lines.append(
                 f"With {_assigned(quiet_pools.VARIABLES)} set before Python starts they soon give "

@@ -51,20 +51,24 @@ def _matmul_outputs(shapes: Shapes, options: Options) -> Shapes:
     return ((*stack, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ())),)
 
 
-def _matmul_layout(shapes: Shapes, options: Options) -> str:
-    if len(shapes[0]) == len(shapes[1]) == 2:
-        return "matrix"
-    if len(shapes[0]) == 1 or len(shapes[1]) == 1:
-        return "vector"
+def _order_in_stack(shapes: Shapes) -> float | None:
+    """Return the order of the square products that have as many flops; None if there is one."""
+    if len(shapes[0]) == len(shapes[1]) == 2 or min(map(len, shapes)) < 2:
+        return None
     stack, m, k, n = matrix_product(shapes)
-    return STACKS.nearest((m * k * n) ** (1 / 3)) if stack > 1 else "matrix"
+    return (m * k * n) ** (1 / 3) if stack > 1 else None
+
+
+def _matmul_layout(shapes: Shapes, options: Options) -> str:
+    if min(map(len, shapes)) == 1:
+        return "vector"
+    order = _order_in_stack(shapes)
+    return "matrix" if order is None else STACKS.nearest(order)
 
 
 def _matmul_beside(shapes: Shapes, options: Options) -> tuple[str, float] | None:
-    if min(len(shape) for shape in shapes) < 2:
-        return None
-    stack, m, k, n = matrix_product(shapes)
-    return STACKS.beside((m * k * n) ** (1 / 3)) if stack > 1 else None
+    order = _order_in_stack(shapes)
+    return None if order is None else STACKS.beside(order)
 
 
 def contracted(shapes: Shapes, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -103,19 +103,19 @@ def _lstsq_flops(shapes: Shapes, options: Options) -> float:
     return stack * (6.0 * m * n * n + 20.0 * n**3 + 4.0 * m * n * _columns(shapes))
 
 
-def _order(shape: Shape) -> float:
-    """Return the order of the square matrix that has as many elements."""
-    return math.sqrt(shape[-2] * shape[-1])
+def _order_in_stack(shape: Shape) -> float | None:
+    """Return the order of the square matrices with as many elements; None if there is one."""
+    return math.sqrt(shape[-2] * shape[-1]) if math.prod(shape[:-2]) > 1 else None
 
 
 def _layout(shapes: Shapes, options: Options) -> str:
-    shape = shapes[0]
-    return STACKS.nearest(_order(shape)) if math.prod(shape[:-2]) > 1 else "matrix"
+    order = _order_in_stack(shapes[0])
+    return "matrix" if order is None else STACKS.nearest(order)
 
 
 def _beside(shapes: Shapes, options: Options) -> tuple[str, float] | None:
-    shape = shapes[0]
-    return STACKS.beside(_order(shape)) if math.prod(shape[:-2]) > 1 else None
+    order = _order_in_stack(shapes[0])
+    return None if order is None else STACKS.beside(order)
 
 
 def _rectangular_layout(shapes: Shapes, options: Options) -> str:

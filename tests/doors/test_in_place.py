@@ -42,24 +42,6 @@ BACKENDS = {
 
 
 @pytest.fixture
-def door():
-    """Install loops without a limit; everything is put back at the end."""
-    slots = []
-
-    def install(ufunc, types):
-        slots.append(loops.install(ufunc, types))
-        limits = np.full(max(slots) + 1, np.inf)
-        limits[slots] = 0.0
-        loops.set_limits(limits)
-        return slots[-1]
-
-    yield install
-    loops.set_handler(None)
-    for slot in slots:
-        loops.uninstall(slot)
-
-
-@pytest.fixture
 def offered(door):
     """The lengths of what was offered of `add` and `exp`, and which inputs were the output."""
     seen = []

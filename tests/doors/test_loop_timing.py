@@ -33,26 +33,6 @@ X = np.linspace(0.1, 2, 5000)
 
 
 @pytest.fixture
-def door():
-    """Install loops that are always offered; everything is put back at the end."""
-    slots = []
-
-    def install(ufunc, types=(D, D)):
-        slot = loops.install(ufunc, types)
-        slots.append(slot)
-        limits = np.full(max(slots) + 1, np.inf)
-        limits[slots] = 0.0
-        loops.set_limits(limits)
-        return slot
-
-    yield install
-    loops.set_handler(None)
-    loops.set_clock(None)
-    for slot in slots:
-        loops.uninstall(slot)
-
-
-@pytest.fixture
 def reported(monkeypatch):
     """What was reported because nobody could be told."""
     texts = []

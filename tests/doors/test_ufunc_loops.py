@@ -20,26 +20,6 @@ D = np.dtype(np.float64).num
 X = np.linspace(0.1, 2, 1000)
 
 
-@pytest.fixture
-def door():
-    """Install loops with a limit; everything is put back at the end."""
-    slots = []
-
-    def install(ufunc, types=(D, D), limit=0.0):
-        slot = loops.install(ufunc, types)
-        slots.append(slot)
-        limits = np.full(slot + 1, np.inf)
-        for s in slots:
-            limits[s] = limit
-        loops.set_limits(limits)
-        return slot
-
-    yield install
-    loops.set_handler(None)
-    for slot in slots:
-        loops.uninstall(slot)
-
-
 def declined(slot, arrays):
     return False
 
