@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dispatch_xp import plugins
-from dispatch_xp.backends.interface import Backend
+
+if TYPE_CHECKING:
+    from dispatch_xp.backends.interface import Backend
 
 __all__ = ["GROUP", "get", "loaded", "names"]
 
@@ -37,6 +41,9 @@ def get(name: str) -> Backend:
     """
     backend = _instances.get(name)
     if backend is None:
+        # with NumPy, which the names of the backends do not need
+        from dispatch_xp.backends.interface import Backend
+
         kind = plugins.load(name, GROUP, _BUILT_IN, Backend)
         backend = _instances.setdefault(name, kind())
     return backend

@@ -7,11 +7,9 @@ its ``pyproject.toml``, the user's file. A file names things; it never runs code
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -156,6 +154,8 @@ def _layers(arguments: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, Any]]
 
 @cache
 def _parsed(path: str, modified: int, size: int) -> dict[str, Any]:
+    import tomllib
+
     return tomllib.loads(Path(path).read_text(encoding="utf-8"))
 
 
@@ -163,10 +163,10 @@ def _read(path: Path, named_by: str = "") -> dict[str, Any]:
     try:
         status = path.stat()
         return _parsed(str(path.absolute()), status.st_mtime_ns, status.st_size)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: it is not UTF-8 ({error.reason})") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
     except OSError as error:
         raise ConfigError(f"{named_by}{path}, which cannot be read: {error.strerror}") from None
 
@@ -198,9 +198,15 @@ def _from_text(key: str, text: str, variable: str) -> Any:
     return text
 
 
+def _near(name: str, choices: Iterable[str], most: int) -> list[str]:
+    import difflib
+
+    return difflib.get_close_matches(name, list(choices), most)
+
+
 def _unknown(name: str, what: str, allowed: Iterable[str]) -> str:
     choices = list(allowed)
-    near = difflib.get_close_matches(name, choices, 1)
+    near = _near(name, choices, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown {what} {name!r}; {hint}allowed: {', '.join(choices)}"
 
@@ -224,7 +230,7 @@ def _checked(table: Mapping[str, Any], source: str, *, show_key: bool = True) ->
 def _one_of(what: str, value: Any, allowed: Iterable[str]) -> str:
     choices = list(allowed)
     if not isinstance(value, str) or value not in choices:
-        near = difflib.get_close_matches(str(value), choices, 1)
+        near = _near(str(value), choices, 1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ConfigError(f"{value!r} is not a {what}; {hint}allowed: {', '.join(choices)}")
     return value
@@ -300,7 +306,7 @@ def check_operation(name: str, *more: str) -> str:
     """Return the name of an operation, or raise ConfigError with what is near."""
     allowed = (*more, *known_operations())
     if name not in allowed:
-        near = difflib.get_close_matches(name, allowed, 3)
+        near = _near(name, allowed, 3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise ConfigError(f"unknown operation {name!r}{hint} (dispatch_xp.operations lists them)")
     return name

@@ -13,11 +13,11 @@ from dispatch_xp.config import Settings, load
 from dispatch_xp.decision import REFERENCE
 from dispatch_xp.errors import BackendUnavailable, BackendWarning, ProfileWarning
 from dispatch_xp.observer import beside
-from dispatch_xp.recorder import Recorder
 from dispatch_xp.state import CURRENT, PROCESS, State, current
 
 if TYPE_CHECKING:
     from dispatch_xp.backends.interface import Backend
+    from dispatch_xp.recorder import Recorder
 
 __all__ = [
     "active",
@@ -247,6 +247,9 @@ class record(_Activation):
     """
 
     def __init__(self) -> None:
+        # most programs record nothing
+        from dispatch_xp.recorder import Recorder
+
         super().__init__()
         self._recorder = Recorder()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from math import exp, inf, log
+from typing import Annotated
 
 import msgspec
 
@@ -15,7 +16,12 @@ __all__ = ["Curve", "Point"]
 _STEEPEST, _FURTHER = 0.4, log(16.0)
 
 
-class Point(msgspec.Struct, frozen=True, array_like=True):
+# what a file may hold: of such numbers the rate is one too
+_Positive = Annotated[float, msgspec.Meta(ge=1e-100, le=1e100)]
+
+
+# the collector need not look at what refers to nothing, and a profile has ten thousand
+class Point(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One measurement.
 
     Attributes
@@ -28,8 +34,8 @@ class Point(msgspec.Struct, frozen=True, array_like=True):
         Of the largest argument.
     """
 
-    work: float
-    seconds: float
+    work: _Positive
+    seconds: _Positive
     elements: int
 
 
@@ -62,7 +68,7 @@ class Curve:
         if not fastest:
             raise ValueError("a curve needs at least one point")
         self.points = tuple(fastest[work] for work in sorted(fastest))
-        # a profile has a thousand curves, of which a program needs a few
+        # found when first needed
         self._works: list[float] = []
         self._rates: list[float] = []
         self._fastest = self._fixed = 0.0

@@ -6,10 +6,9 @@ import contextlib
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import platformdirs
@@ -95,8 +94,50 @@ class BackendProfile(msgspec.Struct, frozen=True):
         return self
 
 
+class _Version(msgspec.Struct):
+    schema: int = SCHEMA
+
+
 Points = dict[str, dict[str, dict[str, dict[str, list[Point]]]]]
 """Measured points by operation, layout, dtype and backend."""
+
+
+class Curves(Mapping[tuple[str, str, str], dict[str, Curve]]):
+    """Curves by ``(operation, layout, dtype)`` and backend, each made when somebody asks for it.
+
+    A profile has thousands, of which a program needs a few.
+
+    Parameters
+    ----------
+    points : mapping
+        What they are made of.
+    """
+
+    def __init__(self, points: Points) -> None:
+        self._points = points
+        self._made: dict[tuple[str, str, str], dict[str, Curve]] = {}
+
+    def __getitem__(self, key: tuple[str, str, str]) -> dict[str, Curve]:
+        made = self._made.get(key)
+        if made is None:
+            operation, layout, dtype = key
+            measured = self._points[operation][layout][dtype]
+            made = {backend: Curve(points) for backend, points in measured.items() if points}
+            self._made[key] = made
+        return made
+
+    def __iter__(self) -> Iterator[tuple[str, str, str]]:
+        for operation in self._points:
+            yield from self.of(operation)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def of(self, operation: str) -> Iterator[tuple[str, str, str]]:
+        """Yield the keys of an operation."""
+        for layout, dtypes in self._points.get(operation, {}).items():
+            for dtype in dtypes:
+                yield operation, layout, dtype
 
 
 class Profile(msgspec.Struct, dict=True):
@@ -126,22 +167,9 @@ class Profile(msgspec.Struct, dict=True):
     blas_threads: tuple[BlasThreads, ...] | None = None
 
     @cached_property
-    def curves(self) -> dict[tuple[str, str, str], dict[str, Curve]]:
+    def curves(self) -> Curves:
         """The curves by ``(operation, layout, dtype)`` and backend."""
-        return {
-            (operation, layout, dtype): {
-                backend: Curve(points) for backend, points in measured.items() if points
-            }
-            for operation, layouts in self.points.items()
-            for layout, dtypes in layouts.items()
-            for dtype, measured in dtypes.items()
-        }
-
-    def curves_of(self, operation: str) -> Iterator[dict[str, Curve]]:
-        """Yield the curves of an operation, by backend, for each layout and dtype."""
-        for layout, dtypes in self.points.get(operation, {}).items():
-            for dtype in dtypes:
-                yield self.curves[operation, layout, dtype]
+        return Curves(self.points)
 
 
 def _cpu() -> str:
@@ -231,6 +259,19 @@ def write(profile: Profile, path: Path) -> None:
     files.replace(path, text)
 
 
+def _check_schema(path: Path, text: bytes) -> None:
+    """Raise if a file is a newer version's, whatever else is in it."""
+    try:
+        schema = msgspec.json.decode(text, type=_Version).schema
+    except msgspec.DecodeError:
+        return
+    if schema > SCHEMA:
+        raise ProfileError(
+            f"machine profile {path} was written by a newer version "
+            f"(schema {schema}, this version reads {SCHEMA}); {_RECALIBRATE}"
+        )
+
+
 def read(path: Path, *, foreign: bool = False) -> Profile:
     """Return the profile in a file.
 
@@ -253,17 +294,12 @@ def read(path: Path, *, foreign: bool = False) -> Profile:
             f"machine profile {path} cannot be read ({error.strerror}); {_RECALIBRATE}"
         ) from None
     try:
-        loose: Any = msgspec.json.decode(text)
-        schema = loose.get("schema") if isinstance(loose, dict) else None
-        if isinstance(schema, int) and schema > SCHEMA:
-            raise ProfileError(
-                f"machine profile {path} was written by a newer version "
-                f"(schema {schema}, this version reads {SCHEMA}); {_RECALIBRATE}"
-            )
-        profile = msgspec.convert(loose, Profile)
-        _ = profile.curves
-    except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as error:
+        profile = msgspec.json.decode(text, type=Profile)
+    except msgspec.DecodeError as error:
+        _check_schema(path, text)
         raise ProfileError(f"machine profile {path} is damaged ({error}); {_RECALIBRATE}") from None
+    if profile.schema > SCHEMA:
+        _check_schema(path, text)
     here = this_machine(libraries=False)
     there = profile.machine
     for what in ("cpu", "architecture", "cores"):

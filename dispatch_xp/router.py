@@ -37,7 +37,6 @@ from dispatch_xp.observer import Ended
 from dispatch_xp.reasons import Reason
 from dispatch_xp.residency import LEDGER, Holder, Resident
 from dispatch_xp.state import CURRENT, QUIET, State
-from dispatch_xp.verify import compare
 
 __all__ = ["Outcome", "consider", "decide", "make_room", "run"]
 
@@ -110,6 +109,8 @@ class Outcome:
         """Return the reference's result, after comparing it where that was asked for."""
         self.result = result
         if self._routed is not None and self.call is not None:
+            from dispatch_xp.verify import compare
+
             comparison = compare(self.call, self._routed, result)
             if self._state.observer is not None:
                 self._state.observer.compared(self.call.operation.name, comparison)

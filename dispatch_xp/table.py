@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 
 __all__ = ["Table", "seconds_text"]
 
@@ -36,6 +35,8 @@ class Table:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         def line(cells: tuple[str, ...], tag: str) -> str:
             return "<tr>" + "".join(f"<{tag}>{escape(c)}</{tag}>" for c in cells) + "</tr>"
 

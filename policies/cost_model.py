@@ -513,7 +513,8 @@ class CostModelPolicy(Policy):
             return math.inf
         smallest = math.inf
         names = [backend.name for backend in backends]
-        for curves in self.profile.curves_of(operation.name):
+        for key in self.profile.curves.of(operation.name):
+            curves = self.profile.curves[key]
             for backend in names:
                 if backend in curves and REFERENCE in curves:
                     found = self._crossing(curves[REFERENCE], curves[backend], backend)
@@ -523,13 +524,16 @@ class CostModelPolicy(Policy):
     def _crossing(self, reference: Curve, curve: Curve, backend: str) -> float:
         """Return the elements of the smallest measured problem that the backend wins."""
         figures = self._figures(backend)
+        # mostly the same problems were measured
+        same = {point.work: point.seconds for point in reference.points}
         for point in curve.points:
             seconds = point.seconds
             if figures.copy_in is not None and figures.copy_out is not None:
                 copies = (figures.copy_in, figures.page_locked_in)
                 seconds += min(copy.fixed for copy in copies if copy is not None)
                 seconds += figures.copy_out.fixed
-            if reference.seconds(point.work) >= self.level.speedup * seconds:
+            expected = same.get(point.work) or reference.seconds(point.work)
+            if expected >= self.level.speedup * seconds:
                 return self._between(reference, curve, point.elements)
         return math.inf
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatch_xp import plugins
-from dispatch_xp.policies.interface import Policy
 
 if TYPE_CHECKING:
     from dispatch_xp.config import Settings
+    from dispatch_xp.policies.interface import Policy
 
 __all__ = ["GROUP", "create", "names"]
 
@@ -36,4 +36,7 @@ def create(name: str, settings: Settings) -> Policy:
     PluginError
         If no policy has that name, or an entry point doesn't hold a :class:`Policy`.
     """
+    # with NumPy, which the names of the policies do not need
+    from dispatch_xp.policies.interface import Policy
+
     return plugins.load(name, GROUP, _BUILT_IN, Policy)(settings)

@@ -109,11 +109,8 @@ class Speeds:
 
     def _layouts(self, key: Key) -> dict[str, Mapping[str, Curve]]:
         """Return the curves of an operation in a dtype, by layout and backend."""
-        operation, _, dtype = key
         return {
-            layout: found
-            for (name, layout, measured), found in self._curves.items()
-            if (name, measured) == (operation, dtype)
+            known[1]: self._curves[known] for known in self._curves.of(key[0]) if known[2] == key[2]
         }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from importlib import import_module
 from typing import Any
@@ -43,9 +42,11 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command, or say which one may have been meant."""
-        near = difflib.get_close_matches(args[0], self._short, 1)
-        if near and near[0] != args[0]:
-            ctx.fail(f"No such command {args[0]!r}; did you mean {near[0]!r}?")
+        if args[0] not in self._short:
+            import difflib
+
+            if near := difflib.get_close_matches(args[0], self._short, 1):
+                ctx.fail(f"No such command {args[0]!r}; did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

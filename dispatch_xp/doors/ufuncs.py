@@ -25,7 +25,6 @@ from dispatch_xp.observer import Ended
 from dispatch_xp.reasons import Reason
 from dispatch_xp.router import decide, run
 from dispatch_xp.state import CURRENT, PROCESS, QUIET, State
-from dispatch_xp.verify import compare
 
 loops: Any
 PROBLEM = ""
@@ -252,6 +251,8 @@ def _routed(
 
 def _verified(state: State, path: str, call: Call, backend: Backend) -> None:
     """Compare in memory of our own; the original loop writes the output."""
+    from dispatch_xp.verify import compare
+
     elsewhere = call
     if call.destination is not None:
         (output,) = call.destination

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from dispatch_xp import quiet_pools
 from dispatch_xp.errors import ConfigError
@@ -18,8 +17,7 @@ __all__ = ["SITE", "Plan", "new_spool", "removed", "variables"]
 SITE = str(Path(__file__).parent / "site")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What a started program is to do.
 
     Attributes
@@ -51,7 +49,7 @@ class Plan:
 
     def text(self) -> str:
         """Return the value of the variable."""
-        return json.dumps(asdict(self))
+        return json.dumps(self._asdict())
 
     @classmethod
     def current(cls) -> Plan:
@@ -100,7 +98,7 @@ def variables(
     rest = _without(environ.get("PYTHONPATH", ""))
     found = {"PYTHONPATH": os.pathsep.join([SITE, *([rest] if rest else [])])}
     quiet = quiet_pools.missing(environ)
-    plan = replace(plan, set=(*quiet, *settings))
+    plan = plan._replace(set=(*quiet, *settings))
     return {**found, **quiet, **settings, VARIABLE: plan.text()}
 
 
@@ -112,6 +110,8 @@ def removed(environ: Mapping[str, str]) -> list[str]:
     environ : mapping
         The variables that are set.
     """
+    import shlex
+
     rest = _without(environ.get("PYTHONPATH", ""))
     plan = Plan.current() if VARIABLE in environ else Plan()
     gone = [VARIABLE, *plan.set]
