@@ -23,7 +23,8 @@ typedef struct {
     char tuples;       /* whether arrays come within tuples */
 } gate_t;
 
-static PyObject *name_default, *name_left, *name_limits, *name_standing;
+static PyObject *name_default, *name_done, *name_enter, *name_exit, *name_finish, *name_left,
+    *name_limits, *name_result, *name_standing;
 
 /* The number of the arguments and keywords that `nargs` and `kwnames` describe. */
 static inline Py_ssize_t
@@ -229,7 +230,7 @@ gate_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
-/* No tp_clear: a gate never changes, and what it holds breaks its cycles. */
+/* No tp_clear: a gate or door never changes, and what it holds breaks its cycles. */
 static PyTypeObject gate_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dispatch_xp._function_gate.Gate",
@@ -241,6 +242,159 @@ static PyTypeObject gate_type = {
     .tp_traverse = gate_traverse,
     .tp_call = PyVectorcall_Call,
     .tp_vectorcall_offset = offsetof(gate_t, vectorcall),
+};
+
+/* A whole door in C, for what NumPy's dispatcher calls: the gate, then the function itself, with the
+ * arguments as they came. In Python, `*args` and `**kwargs` would be packed and unpacked twice. */
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *gate;
+    PyObject *reference; /* the function behind the door */
+    PyObject *active;    /* a list of one number: how many contexts are active */
+} door_t;
+
+/* Leave an outcome as a `with` statement does, with the error that is set, if one is. */
+static int
+leave(PyObject *outcome)
+{
+    PyObject *type = NULL, *error = NULL, *traceback = NULL;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    if (traceback != NULL) {
+        PyException_SetTraceback(error, traceback);
+    }
+    PyObject *none = Py_None;
+    PyObject *all[] = {outcome, type ? type : none, error ? error : none,
+                       traceback ? traceback : none};
+    PyObject *left = PyObject_VectorcallMethod(name_exit, all, 4, NULL);
+    Py_XDECREF(left);
+    if (left == NULL) {
+        Py_XDECREF(type);
+        Py_XDECREF(error);
+        Py_XDECREF(traceback);
+        return -1;
+    }
+    PyErr_Restore(type, error, traceback);
+    return 0;
+}
+
+/* The result of a call that was looked at: the outcome's, or the reference's within the outcome. */
+static PyObject *
+completed(door_t *self, PyObject *outcome, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *done = PyObject_GetAttr(outcome, name_done);
+    int is_done = done == NULL ? -1 : PyObject_IsTrue(done);
+    Py_XDECREF(done);
+    if (is_done) {
+        return is_done < 0 ? NULL : PyObject_GetAttr(outcome, name_result);
+    }
+    PyObject *entered = PyObject_CallMethodNoArgs(outcome, name_enter);
+    if (entered == NULL) {
+        return NULL;
+    }
+    Py_DECREF(entered);
+    PyObject *result = PyObject_Vectorcall(self->reference, args, nargsf, kwnames);
+    if (result != NULL) {
+        Py_SETREF(result, PyObject_CallMethodOneArg(outcome, name_finish, result));
+    }
+    if (leave(outcome) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+static PyObject *
+door_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    door_t *self = (door_t *)callable;
+    int active = PyObject_IsTrue(PyList_GET_ITEM(self->active, 0));
+    if (active < 0) {
+        return NULL;
+    }
+    if (active) {
+        PyObject *outcome = gate_call(self->gate, args, (size_t)PyVectorcall_NARGS(nargsf), kwnames);
+        if (outcome == NULL) {
+            return NULL;
+        }
+        if (outcome != Py_None) {
+            PyObject *result = completed(self, outcome, args, nargsf, kwnames);
+            Py_DECREF(outcome);
+            return result;
+        }
+        Py_DECREF(outcome);
+    }
+    return PyObject_Vectorcall(self->reference, args, nargsf, kwnames);
+}
+
+static int
+door_traverse(PyObject *op, visitproc visit, void *arg)
+{
+    door_t *self = (door_t *)op;
+    Py_VISIT(self->gate);
+    Py_VISIT(self->reference);
+    Py_VISIT(self->active);
+    return 0;
+}
+
+static void
+door_dealloc(PyObject *op)
+{
+    door_t *self = (door_t *)op;
+    PyObject_GC_UnTrack(op);
+    Py_CLEAR(self->gate);
+    Py_CLEAR(self->reference);
+    Py_CLEAR(self->active);
+    Py_TYPE(op)->tp_free(op);
+}
+
+/* What a door does not have is the function's: its name, its code, its defaults. */
+static PyObject *
+door_getattro(PyObject *op, PyObject *name)
+{
+    PyObject *found = PyObject_GenericGetAttr(op, name);
+    if (found == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        found = PyObject_GetAttr(((door_t *)op)->reference, name);
+    }
+    return found;
+}
+
+static PyObject *
+door_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"gate", "reference", "active", NULL};
+    PyObject *gate, *reference, *active;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OO!", names, &gate_type, &gate, &reference,
+                                     &PyList_Type, &active)) {
+        return NULL;
+    }
+    if (PyList_GET_SIZE(active) != 1) {
+        PyErr_SetString(PyExc_ValueError, "active has to be a list of one number");
+        return NULL;
+    }
+    door_t *self = (door_t *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->vectorcall = door_call;
+    self->gate = Py_NewRef(gate);
+    self->reference = Py_NewRef(reference);
+    self->active = Py_NewRef(active);
+    return (PyObject *)self;
+}
+
+static PyTypeObject door_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dispatch_xp._function_gate.Door",
+    .tp_basicsize = sizeof(door_t),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = door_new,
+    .tp_dealloc = door_dealloc,
+    .tp_traverse = door_traverse,
+    .tp_getattro = door_getattro,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(door_t, vectorcall),
 };
 
 static PyObject *
@@ -271,16 +425,26 @@ PyMODINIT_FUNC
 PyInit__function_gate(void)
 {
     import_array();
-    name_default = PyUnicode_InternFromString("default");
-    name_left = PyUnicode_InternFromString("left");
-    name_limits = PyUnicode_InternFromString("limits");
-    name_standing = PyUnicode_InternFromString("standing");
-    if (!name_default || !name_left || !name_limits || !name_standing ||
-        PyType_Ready(&gate_type) < 0) {
+    struct {
+        PyObject **name;
+        const char *text;
+    } names[] = {
+        {&name_default, "default"},   {&name_done, "done"},     {&name_enter, "__enter__"},
+        {&name_exit, "__exit__"},     {&name_finish, "finish"}, {&name_left, "left"},
+        {&name_limits, "limits"},     {&name_result, "result"}, {&name_standing, "standing"},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        *names[i].name = PyUnicode_InternFromString(names[i].text);
+        if (*names[i].name == NULL) {
+            return NULL;
+        }
+    }
+    if (PyType_Ready(&gate_type) < 0 || PyType_Ready(&door_type) < 0) {
         return NULL;
     }
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && PyModule_AddObjectRef(module, "Gate", (PyObject *)&gate_type) < 0) {
+    if (module != NULL && (PyModule_AddObjectRef(module, "Gate", (PyObject *)&gate_type) < 0 ||
+                           PyModule_AddObjectRef(module, "Door", (PyObject *)&door_type) < 0)) {
         Py_CLEAR(module);
     }
     return module;

@@ -1,8 +1,8 @@
-"""Functions written in C beneath NumPy's dispatcher: ``dot``, ``inner``, ``vdot``.
+"""Functions beneath NumPy's dispatcher: ``np.sum``, ``np.linalg.solve``, ``np.dot``, ...
 
-Their implementation can't be exchanged, but the dispatcher object holds a reference to it. The
-layout of that object is private, so the place is looked for, tried out, and left alone if anything
-is unexpected.
+The dispatcher object, which users have, holds a reference to the function that it calls. The layout
+of that object is private, so the place is looked for, tried out, and left alone if anything is
+unexpected.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from types import FunctionType
 from typing import Any
 
 from dispatch_xp.doors.code import stub_code
-from dispatch_xp.doors.handler import Handler
+from dispatch_xp.doors.handler import COMPILED, Handler, compiled
+from dispatch_xp.state import ACTIVE
 
 __all__ = ["swap_implementation"]
 
@@ -23,6 +24,17 @@ _LIKE: dict[str, Callable[..., Any]] = {
     "inner": lambda a, b, /: None,
     "vdot": lambda a, b, /: None,
 }
+
+
+def _door(name: str, implementation: Callable[..., Any], handle: Handler) -> Callable[..., Any]:
+    """Return what is to stand in the place of an implementation."""
+    if COMPILED and isinstance(handle, compiled.Gate):
+        return compiled.Door(handle, implementation, ACTIVE)
+    like = _LIKE[name]
+    assert isinstance(like, FunctionType)
+    like.__code__ = like.__code__.replace(co_name=name, co_qualname=name)
+    code = stub_code(like.__code__, handle, implementation)
+    return FunctionType(code, {}, name, like.__defaults__)
 
 
 def _slot(dispatcher: Any, implementation: Any) -> ctypes.c_void_p:
@@ -36,15 +48,13 @@ def _slot(dispatcher: Any, implementation: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p.from_address(address)
 
 
-def swap_implementation(
-    name: str, dispatcher: Any, handle: Handler
-) -> tuple[Callable[..., Any], Callable[[], None]]:
-    """Put a door before a C function beneath NumPy's dispatcher.
+def swap_implementation(name: str, dispatcher: Any, handle: Handler) -> Callable[[], None]:
+    """Put a door before the function beneath NumPy's dispatcher.
 
     Parameters
     ----------
     name : str
-        ``"dot"``, ``"inner"`` or ``"vdot"``.
+        Of the function.
     dispatcher : object
         The function as users have it.
     handle : callable
@@ -52,9 +62,7 @@ def swap_implementation(
 
     Returns
     -------
-    reference : callable
-        The C function.
-    undo : callable
+    callable
         Takes the door away again.
 
     Raises
@@ -63,12 +71,7 @@ def swap_implementation(
         If this NumPy's dispatcher is laid out in another way.
     """
     implementation = dispatcher._implementation
-    like = _LIKE[name]
-    assert isinstance(like, FunctionType)
-    like.__code__ = like.__code__.replace(co_name=name, co_qualname=name)
-    door = FunctionType(
-        stub_code(like.__code__, handle, implementation), {}, name, like.__defaults__
-    )
+    door = _door(name, implementation, handle)
     slot = _slot(dispatcher, implementation)
     # the object owned a reference to the old implementation, which we keep for the way back
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(door))
@@ -83,4 +86,4 @@ def swap_implementation(
             slot.value = id(implementation)
             ctypes.pythonapi.Py_DecRef(ctypes.py_object(door))
 
-    return implementation, undo
+    return undo

@@ -23,7 +23,7 @@ else:
     except ImportError:  # no compiler when the package was installed
         compiled = None
 
-__all__ = ["COMPILED", "Handler", "considered", "handler", "key_of"]
+__all__ = ["COMPILED", "Handler", "compiled", "considered", "handler", "key_of"]
 
 COMPILED = compiled is not None
 """Whether a small call needs no Python."""

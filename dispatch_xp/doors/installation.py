@@ -14,7 +14,7 @@ from dispatch_xp.doors import ufuncs
 from dispatch_xp.doors.code import copy_of, swap_code
 from dispatch_xp.doors.cupyx_table import CupyxTable
 from dispatch_xp.doors.dispatcher import swap_implementation
-from dispatch_xp.doors.handler import handler
+from dispatch_xp.doors.handler import COMPILED, Handler, handler
 from dispatch_xp.doors.multimethods import multimethod
 from dispatch_xp.functions import FUNCTIONS
 from dispatch_xp.imports import AfterImport
@@ -115,23 +115,32 @@ class Installation:
             return
         if isinstance(found, np.ufunc):
             return  # its loops have the door
-        beneath = getattr(found, "_implementation", found)
         handle = handler(FUNCTIONS[path])
         try:
-            if isinstance(beneath, FunctionType):
-                reference: Callable[..., Any] = copy_of(beneath)
-                if module.__name__ == "scipy.linalg":
-                    method = multimethod(reference)
-                    self._methods[method] = (beneath, reference)
-                    reference = method
-                undo = swap_code(beneath, handle, reference)
-            else:
-                _, undo = swap_implementation(name, found, handle)
+            undo = self._exchanged(module, name, found, handle)
         except (RuntimeError, ValueError, KeyError, AttributeError) as error:
             self.problems[path] = str(error)
             return
         self._undo.append(undo)
         self._counts[module.__name__] = self._counts.get(module.__name__, 0) + 1
+
+    def _exchanged(
+        self, module: ModuleType, name: str, found: Any, handle: Handler
+    ) -> Callable[[], None]:
+        """Put a door before a function; return what takes it away."""
+        beneath = getattr(found, "_implementation", found)
+        if beneath is not found and (COMPILED or not isinstance(beneath, FunctionType)):
+            try:
+                return swap_implementation(name, found, handle)
+            except RuntimeError:
+                if not isinstance(beneath, FunctionType):
+                    raise
+        reference: Callable[..., Any] = copy_of(beneath)
+        if module.__name__ == "scipy.linalg":
+            method = multimethod(reference)
+            self._methods[method] = (beneath, reference)
+            reference = method
+        return swap_code(beneath, handle, reference)
 
 
 INSTALLATION = Installation()

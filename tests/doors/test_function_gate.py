@@ -253,6 +253,131 @@ def test_a_gate_goes_with_what_it_holds():
     assert Watched.gone == 1
 
 
+# --- whole doors
+
+
+class FakeOutcome:
+    """Says what was done with it."""
+
+    def __init__(self, done):
+        self.done, self.result, self.seen = done, "routed", []
+
+    def __enter__(self):
+        self.seen.append("begin")
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.seen.append(kind)
+
+    def finish(self, result):
+        self.seen.append("finish")
+        return ("finished", result)
+
+
+def reference_of(*args, **kwargs):
+    """The function behind a door."""
+    if "fail" in kwargs:
+        raise ZeroDivisionError
+    return args, kwargs
+
+
+@pytest.fixture
+def door_of(monkeypatch):
+    """A door before `reference_of` whose handler returns the given outcome."""
+
+    def make(outcome, active=1):
+        monkeypatch.setattr(PROCESS, "default", state_with(0.0))
+        passed = []
+
+        def handle(*args, **kwargs):
+            passed.append((args, kwargs))
+            return outcome
+
+        gate = gates.Gate(SOLVE, handle, CURRENT, PROCESS, QUIET, False)
+        return gates.Door(gate, reference_of, [active]), passed
+
+    return make
+
+
+@pytest.mark.parametrize("active", [0, 1])
+def test_a_door_hands_on_what_it_is_given(door_of, active):
+    door, passed = door_of(None, active)
+
+    @given(st.lists(ARGUMENTS, max_size=4), KEYWORDS)
+    def alike(args, kwargs):
+        passed.clear()
+        got, named = door(*args, **kwargs)
+        assert all(a is b for a, b in zip(got, args, strict=True))
+        assert list(named) == list(kwargs)
+        assert all(named[k] is kwargs[k] for k in kwargs)
+        assert len(passed) == active
+
+    alike()
+
+
+def test_a_routed_result_is_returned(door_of):
+    door, _ = door_of(FakeOutcome(done=True))
+    assert door(1, a=2) == "routed"
+
+
+def test_the_reference_runs_within_the_outcome(door_of):
+    outcome = FakeOutcome(done=False)
+    door, passed = door_of(outcome)
+    assert door(1, a=2) == ("finished", ((1,), {"a": 2}))
+    assert outcome.seen == ["begin", "finish", None]
+    assert passed == [((1,), {"a": 2})]
+    with pytest.raises(ZeroDivisionError):
+        door(fail=True)
+    assert outcome.seen[3:] == ["begin", ZeroDivisionError]
+
+
+def test_what_the_handler_raises_is_raised(door_of):
+    door, _ = door_of(None)
+    assert door() == ((), {})
+    door = gates.Door(
+        gates.Gate(SOLVE, lambda: 1 / 0, CURRENT, PROCESS, QUIET, False),
+        reference_of,
+        [1],
+    )
+    with pytest.raises(ZeroDivisionError):
+        door()
+
+
+def test_a_door_looks_like_its_function(door_of):
+    door, _ = door_of(None)
+    assert door.__name__ == "reference_of"
+    assert door.__code__ is reference_of.__code__
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = door.nothing
+
+
+@pytest.mark.parametrize("active", [[], [0, 0], (1,), None])
+def test_a_door_needs_its_parts(active):
+    gate = gates.Gate(SOLVE, print, CURRENT, PROCESS, QUIET, False)
+    with pytest.raises((TypeError, ValueError)):
+        gates.Door(gate, reference_of, active)
+    with pytest.raises(TypeError):
+        gates.Door(print, reference_of, [0])
+
+
+def test_a_door_holds_nothing(door_of):
+    routed, staying = FakeOutcome(done=True), FakeOutcome(done=False)
+    doors = door_of(routed), door_of(staying)
+    x = np.zeros(7)
+
+    def work():
+        for door, passed in doors:
+            for _ in range(200):
+                door(x, a=x)
+            passed.clear()
+
+    work()
+    before = [sys.getrefcount(w) for w in (x, routed, staying, reference_of)]
+    work()
+    after = [sys.getrefcount(w) for w in (x, routed, staying, reference_of)]
+    assert all(abs(b - a) < 100 for a, b in zip(before, after, strict=True))
+
+
 WITHOUT = """
 import sys
 sys.modules["dispatch_xp._function_gate"] = None

@@ -112,6 +112,28 @@ def test_outside_of_a_context_an_installed_door_records_and_routes_nothing(monke
     assert early_dot(A, A).shape == (40, 40)
 
 
+def test_a_dispatcher_of_an_unknown_layout_keeps_its_function_and_the_code_is_exchanged(
+    monkeypatch,
+):
+    from dispatch_xp.doors import dispatcher
+
+    def unknown(*_):
+        raise RuntimeError("unknown layout")
+
+    before = everything()
+    monkeypatch.setattr(dispatcher, "_slot", unknown)
+    dispatch_xp.install()
+    # of C functions there is no code to exchange
+    assert set(INSTALLATION.problems) == {"numpy.dot", "numpy.inner", "numpy.vdot"}
+    want = np.linalg.solve(A, A[:, 0])
+    with dispatch_xp.backend("reference"), dispatch_xp.record() as rec:
+        got = early_solve(A, A[:, 0])
+    np.testing.assert_equal(got, want)
+    assert [r.function for r in rec.records] == ["numpy.linalg.solve"]
+    dispatch_xp.uninstall()
+    assert everything() == before
+
+
 def test_code_that_somebody_exchanged_after_us_stays_theirs():
     function = scipy.linalg.polar
     original = function.__code__
