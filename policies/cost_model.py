@@ -543,7 +543,7 @@ class CostModelPolicy(Policy):
         return float(smaller[-1]) if smaller else float(elements)
 
     def observe(self, call: Call, backend: str, seconds: float) -> None:
-        """Correct the predictions by the median of the last observed / predicted times."""
+        """Correct the predictions by the last observed / predicted times: their median."""
         if self.profile is None:
             return
         key = (call.operation.name, call.layout, _NAMES[call.dtype])
@@ -573,7 +573,10 @@ class CostModelPolicy(Policy):
             ratios.append((seconds - excess) / predicted)
             if len(ratios) < _NEEDED and not probed:
                 return
-            ratio = sorted(ratios)[len(ratios) // 2]
+            # the first calls find code and memory cold, and would have a backend left for good: few
+            # are read at their lower end, enough of them at the median
+            count = len(ratios)
+            ratio = sorted(ratios)[count // 2 if count == _OBSERVATIONS else (count - 1) // 3]
             ratio = min(max(ratio, 1 / _LARGEST_CORRECTION), _LARGEST_CORRECTION)
             known = self._corrections.get(mine, 1.0)
             if abs(math.log(ratio / known)) > _NOTICEABLE:

@@ -462,6 +462,16 @@ def test_a_reference_slower_than_predicted_is_left(exp, fake, profile_of):
     assert policy.choose(exp(N), candidates).backend == "other"
 
 
+def test_first_calls_may_be_slow(exp, fake, profile_of):
+    """Code and memory are cold: the calls after them are what the curve is about."""
+    policy = policy_of(profile_of(reference=1e-8, fast=2e-9))
+    for seconds in (5e-3, 2e-3, 2.4e-4, 2.1e-4, 2e-4, 2e-4, 2e-4, 2e-4, 2e-4):
+        assert policy.choose(exp(N), [fake("fast")]).backend == "fast"
+        policy.observe(exp(N), "fast", seconds)
+    run = policy.choose(exp(N), [fake("fast")]).predictions["fast"].run
+    assert math.isclose(run, 2e-4, rel_tol=0.1)
+
+
 def test_one_slow_call_changes_nothing(exp, fake, profile_of):
     policy = policy_of(profile_of(reference=1e-8, fast=2e-9))
     candidates = [fake("fast")]
