@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +72,7 @@ class Call:
     _whereabouts: tuple[Whereabouts, ...] | None = field(init=False, default=None)
     _workload: Workload | None = field(init=False, default=None)
     _layout: str = field(init=False, default="")
+    _beside: tuple[str, float] | Literal[False] | None = field(init=False, default=False)
     _page_locked: Mapping[str, tuple[int, int]] | None = field(init=False, default=None)
 
     @property
@@ -146,6 +147,16 @@ class Call:
             object.__setattr__(self, "_layout", layout)
             return layout
         return self._layout
+
+    @property
+    def beside(self) -> tuple[str, float] | None:
+        """The layout that the call is near to besides its own, and its share; or None."""
+        if self._beside is False:
+            find = self.operation.beside
+            beside = None if find is None else find(self.shapes, self.options)
+            object.__setattr__(self, "_beside", beside)
+            return beside
+        return self._beside
 
     @property
     def curve(self) -> tuple[str, str, str]:

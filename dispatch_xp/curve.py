@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import pairwise
 from math import exp, inf, log
 from typing import Annotated
 
@@ -14,6 +15,8 @@ __all__ = ["Curve", "Point"]
 # how the rate goes on beyond the largest point: with a power of the work, and up to so many times
 # its work, in the logarithm
 _STEEPEST, _FURTHER = 0.4, log(16.0)
+# less work is none
+_LEAST = 1e-300
 
 
 # what a file may hold: of such numbers the rate is one too
@@ -53,7 +56,7 @@ class Curve:
         At least one; of several with the same work the fastest counts.
     """
 
-    __slots__ = ("_fastest", "_fixed", "_rates", "_works", "points")
+    __slots__ = ("_ends", "_fastest", "_fixed", "_lines", "points")
 
     def __init__(self, points: Iterable[Point]) -> None:
         fastest: dict[float, Point] = {}
@@ -68,45 +71,37 @@ class Curve:
         if not fastest:
             raise ValueError("a curve needs at least one point")
         self.points = tuple(fastest[work] for work in sorted(fastest))
-        # found when first needed
-        self._works: list[float] = []
-        self._rates: list[float] = []
+        # found when first needed: where lines end, and each by a point on it and its slope
+        self._ends: list[float] = []
+        self._lines: list[tuple[float, float, float]] = []
         self._fastest = self._fixed = 0.0
 
     def _take_logarithms(self) -> None:
-        rates: dict[float, float] = {}
+        """Find the lines of log(seconds) over log(work)."""
+        times: dict[float, float] = {}
         for point in self.points:
             # of neighbouring floats the logarithms may be the same
-            work, rate = log(point.work), log(point.work / point.seconds)
-            rates[work] = max(rate, rates.get(work, rate))
-        self._fastest = exp(max(rates.values()))
+            x, y = log(point.work), log(point.seconds)
+            times[x] = min(y, times.get(x, y))
+        known = list(times.items())
+        between = [(x, y, (other - y) / (end - x)) for (x, y), (end, other) in pairwise(known)]
+        # the slope of the rate is one less that of the time
+        before = min(max(between[0][2], 0.0), 1.0) if between else 1.0
+        steep = min(max(1.0 - between[-1][2], -_STEEPEST), _STEEPEST) / 2 if between else 0.0
+        x, y = known[-1]
+        end, after = x + _FURTHER, 1.0 - steep
+        self._lines = [
+            (*known[0], before),
+            *between,
+            (x, y, after),
+            (end, y + after * _FURTHER, 1.0),
+        ]
+        self._fastest = max(point.work / point.seconds for point in self.points)
         # the part of the smallest problem's time that its work does not explain
         first = self.points[0]
         self._fixed = max(first.seconds - first.work / self._fastest, 0.0)
-        # another thread may do the same: what it looks at last is set last
-        self._rates = list(rates.values())
-        self._works = list(rates)
-
-    def rate(self, work: float) -> float:
-        """Return the rate at a work, in units of work per second."""
-        if not self._works:
-            self._take_logarithms()
-        works, rates = self._works, self._rates
-        x = log(work if work > 1e-300 else 1e-300)
-        i = bisect_right(works, x)
-        if i == 0:
-            if len(works) == 1:
-                return exp(rates[0])
-            slope = (rates[1] - rates[0]) / (works[1] - works[0])
-            return exp(rates[0] + min(max(slope, 0.0), 1.0) * (x - works[0]))
-        if i == len(works):
-            if i == 1:
-                return exp(rates[0])
-            slope = (rates[-1] - rates[-2]) / (works[-1] - works[-2])
-            steep = min(max(slope, -_STEEPEST), _STEEPEST) / 2
-            return exp(rates[-1] + steep * min(x - works[-1], _FURTHER))
-        share = (x - works[i - 1]) / (works[i] - works[i - 1])
-        return exp(rates[i - 1] + share * (rates[i] - rates[i - 1]))
+        # another thread may do the same: what it looks at is set last
+        self._ends = [*times, end]
 
     def seconds(self, work: float, flops: float | None = None) -> float:
         """Return the predicted time.
@@ -119,7 +114,13 @@ class Curve:
             What there is to do at that rate; `work` if not given. What a call takes without any
             work is taken once, however much there is.
         """
-        seconds = work / self.rate(work)
+        if not self._ends:
+            self._take_logarithms()
+        if work < _LEAST:
+            return 0.0
+        at = log(work)
+        x, y, slope = self._lines[bisect_right(self._ends, at)]
+        seconds = exp(y + slope * (at - x))
         if flops is None or flops == work:
             return seconds
         fixed = min(self._fixed, seconds)

@@ -26,7 +26,7 @@ from dispatch_xp.operations import BLAS
 from dispatch_xp.operations.row import Operation
 from dispatch_xp.policies import learned
 from dispatch_xp.policies.interface import Policy
-from dispatch_xp.policies.speeds import Beside, Key, Speed, Speeds, beside_of
+from dispatch_xp.policies.speeds import Key, Speed, Speeds
 from dispatch_xp.policies.thread_pools import ThreadPools
 from dispatch_xp.profile import BackendProfile, Profile, default_path, read
 from dispatch_xp.quiet_pools import are_quiet
@@ -253,11 +253,13 @@ class CostModelPolicy(Policy):
     def _weigh(self, call: Call, key: Key, kind: _Kind, candidates: Sequence[Backend]) -> _Weighed:
         """Return the backends that are predicted to be enough faster."""
         predictions = {}
-        beside = beside_of(call)
+        work, beside, known = call.workload, call.beside, kind.predictors
         for name in (REFERENCE, *[backend.name for backend in candidates]):
-            predictor = self._predictor(key, kind, name)
+            predictor = known[name] if name in known else self._predictor(key, kind, name)
             if predictor is not None:
-                predictions[name] = self._predicted(call, name, predictor, beside)
+                run = predictor.speed.seconds(work, beside) * predictor.correction
+                copies = predictor.copies or call.owners
+                predictions[name] = self._copied(call, name, run) if copies else Prediction(run)
         required = self.level.speedup
         found = MappingProxyType(predictions)
         if REFERENCE not in predictions or len(predictions) < 2:
@@ -417,7 +419,9 @@ class CostModelPolicy(Policy):
         predictor = self._predictor(key, self._kinds.get(key) or _Kind(), backend)
         if predictor is None:
             return None
-        return self._predicted(call, backend, predictor, beside_of(call))
+        run = predictor.speed.seconds(call.workload, call.beside) * predictor.correction
+        copies = predictor.copies or call.owners
+        return self._copied(call, backend, run) if copies else Prediction(run)
 
     def _predictor(self, key: Key, kind: _Kind, backend: str) -> _Predictor | None:
         """Return what predicts a kind of calls on a backend, if anything does."""
@@ -436,12 +440,7 @@ class CostModelPolicy(Policy):
         kind.predictors[backend] = predictor
         return predictor
 
-    def _predicted(
-        self, call: Call, backend: str, predictor: _Predictor, beside: Beside
-    ) -> Prediction:
-        run = predictor.speed.seconds(call.workload, beside) * predictor.correction
-        if not predictor.copies and not call.owners:
-            return Prediction(run)
+    def _copied(self, call: Call, backend: str, run: float) -> Prediction:
         return Prediction(run, self._copy_in(call, backend), self._copy_out(call, backend))
 
     def _copy_in(self, call: Call, backend: str) -> float:
@@ -552,7 +551,7 @@ class CostModelPolicy(Policy):
         if predictor is None:
             self._changed(call, key, backend, seconds, seconds)
             return
-        predicted = predictor.speed.seconds(call.workload, beside_of(call))
+        predicted = predictor.speed.seconds(call.workload, call.beside)
         if backend != REFERENCE and (predictor.copies or call.owners):
             predicted += self._copy_in(call, backend)
             if not call.owners:
@@ -597,7 +596,7 @@ class CostModelPolicy(Policy):
             return 0.0
         reference = self._predictor(key, self._kinds.get(key) or _Kind(), REFERENCE)
         if reference is not None:
-            expected = reference.speed.seconds(call.workload, beside_of(call))
+            expected = reference.speed.seconds(call.workload, call.beside)
             expected *= reference.correction
             self._pools.gain(backend, expected - seconds, switch)
         return switch if changed else 0.0

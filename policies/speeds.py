@@ -7,18 +7,15 @@ from types import MappingProxyType
 
 import msgspec
 
-from dispatch_xp.call import Call
 from dispatch_xp.curve import Curve
 from dispatch_xp.decision import REFERENCE
 from dispatch_xp.operations import OPERATIONS, Workload
 from dispatch_xp.profile import Profile
 
-__all__ = ["Beside", "Key", "Speed", "Speeds", "beside_of"]
+__all__ = ["Key", "Speed", "Speeds"]
 
 Key = tuple[str, str, str]
 """Operation, layout and dtype."""
-
-Beside = tuple[str, float] | None
 
 
 class Speed(msgspec.Struct, frozen=True):
@@ -35,7 +32,7 @@ class Speed(msgspec.Struct, frozen=True):
     curve: Curve
     others: Mapping[str, Curve]
 
-    def seconds(self, work: Workload, beside: Beside) -> float:
+    def seconds(self, work: Workload, beside: tuple[str, float] | None) -> float:
         """Return the measured time of a call: between two layouts, between those of both.
 
         Parameters
@@ -43,19 +40,13 @@ class Speed(msgspec.Struct, frozen=True):
         work : Workload
             Of the call.
         beside : tuple or None
-            From :func:`beside_of`.
+            :attr:`dispatch_xp.call.Call.beside` of the call.
         """
         seconds = self.curve.seconds(work.work, work.flops)
         if beside is not None and beside[0] in self.others:
             layout, share = beside
             seconds *= (self.others[layout].seconds(work.work, work.flops) / seconds) ** share
         return seconds
-
-
-def beside_of(call: Call) -> Beside:
-    """Return the layout that a call is near to besides its own, and its share; or None."""
-    beside = call.operation.beside
-    return None if beside is None else beside(call.shapes, call.options)
 
 
 class Speeds:

@@ -11,6 +11,8 @@ from bisect import bisect_right
 
 __all__ = ["COLUMNS", "ROWS", "STACKED", "STACKS", "Series"]
 
+_REMEMBERED = 1024
+
 
 class Series:
     """The layouts of one kind, by a length.
@@ -35,29 +37,32 @@ class Series:
         self._names = tuple(self.layouts)
         self.middle = self._names[len(lengths) // 2]
         self._logarithms = tuple(math.log(length) for length in lengths)
-
-    def _place(self, length: float) -> float:
-        """Return where a length is, counted in measured ones, and no further than their ends."""
-        x, known = math.log(max(length, 1.0)), self._logarithms
-        i = min(max(bisect_right(known, x), 1), len(known) - 1)
-        place = i - 1 + (x - known[i - 1]) / (known[i] - known[i - 1])
-        return min(max(place, 0.0), len(known) - 1.0)
+        self._known: dict[float, tuple[str, tuple[str, float] | None]] = {}
 
     def nearest(self, length: float) -> str:
         """Return the layout whose length is nearest, in the logarithm."""
-        return self._names[round(self._place(length))]
+        return (self._known.get(length) or self._found(length))[0]
 
     def beside(self, length: float) -> tuple[str, float] | None:
         """Return the layout on the other side of a length, and its share of the prediction.
 
         None where the nearest one alone predicts: at a measured length, and beyond all of them.
         """
-        place = self._place(length)
+        return (self._known.get(length) or self._found(length))[1]
+
+    def _found(self, length: float) -> tuple[str, tuple[str, float] | None]:
+        x, known = math.log(max(length, 1.0)), self._logarithms
+        i = min(max(bisect_right(known, x), 1), len(known) - 1)
+        # counted in measured lengths, and no further than their ends
+        place = i - 1 + (x - known[i - 1]) / (known[i] - known[i - 1])
+        place = min(max(place, 0.0), len(known) - 1.0)
         near = round(place)
         share = abs(place - near)
-        if share < 1e-9:
-            return None
-        return self._names[near + (1 if place > near else -1)], share
+        other = self._names[near + (1 if place > near else -1)] if share >= 1e-9 else ""
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        found = self._known[length] = self._names[near], (other, share) if other else None
+        return found
 
 
 STACKS = Series("stack", (8, 32, 128))

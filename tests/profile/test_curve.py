@@ -23,10 +23,19 @@ def _logarithms(found):
     return {math.log(p.work) for p in found}
 
 
-@given(points, st.floats(0, 1e18))
+def rate_of(curve, work):
+    return work / curve.seconds(work)
+
+
+@given(points, st.floats(1e-18, 1e18))
 def test_every_prediction_is_positive_and_finite(measured, work):
-    rate = Curve(measured).rate(work)
-    assert 0 < rate < math.inf
+    assert 0 < Curve(measured).seconds(work) < math.inf
+
+
+@given(points)
+def test_nothing_takes_no_time(measured):
+    assert Curve(measured).seconds(0.0) == 0.0
+    assert Curve(measured).seconds(0.0, 0.0) == 0.0
 
 
 @given(apart)
@@ -40,10 +49,10 @@ def test_the_measured_points_come_back(measured):
 def test_the_rate_goes_on_half_as_steeply_beyond_the_largest_for_a_while(measured, factor):
     curve = Curve(measured)
     last = curve.points[-1].work
-    grown = curve.rate(last * factor) / curve.rate(last)
+    grown = rate_of(curve, last * factor) / rate_of(curve, last)
     # at the most the fifth root of 16 times the work
     assert 16**-0.2 / (1 + 1e-6) <= grown <= 16**0.2 * (1 + 1e-6)
-    assert curve.rate(last * max(factor, 16.0)) == pytest.approx(curve.rate(last * 16.0))
+    assert rate_of(curve, last * max(factor, 16.0)) == pytest.approx(rate_of(curve, last * 16.0))
     if len(curve.points) == 1:
         assert grown == pytest.approx(1.0)
 
@@ -61,7 +70,7 @@ def test_the_rate_goes_on_half_as_steeply_beyond_the_largest_for_a_while(measure
 def test_how_the_rate_goes_on(rates, factor, grown):
     works = (100.0, 1000.0)
     curve = Curve(Point(w, w / r, 1) for w, r in zip(works, rates, strict=True))
-    assert curve.rate(1000.0 * factor) / curve.rate(1000.0) == pytest.approx(grown)
+    assert rate_of(curve, 1000.0 * factor) / rate_of(curve, 1000.0) == pytest.approx(grown)
 
 
 @given(points, st.floats(1.0, 1e3))
@@ -85,8 +94,8 @@ def test_the_rate_is_monotone_between_neighbours(measured, one, other):
     for a, b in zip(curve.points, curve.points[1:], strict=False):
         low, high = sorted((one, other))
         at = [a.work * (b.work / a.work) ** share for share in (low, high)]
-        rates = [curve.rate(work) for work in at]
-        ends = (curve.rate(a.work), curve.rate(b.work))
+        rates = [rate_of(curve, work) for work in at]
+        ends = (rate_of(curve, a.work), rate_of(curve, b.work))
         rising = ends[0] <= ends[1]
         slack = 1 + 1e-6
         assert rates[0] <= rates[1] * slack if rising else rates[1] <= rates[0] * slack
@@ -140,7 +149,7 @@ def test_of_two_measurements_of_the_same_work_the_faster_counts():
 def test_works_that_a_logarithm_cannot_tell_apart():
     work = 1e15
     curve = Curve([Point(work, 1.0, 1), Point(math.nextafter(work, 2e15), 2.0, 1)])
-    assert 0 < curve.rate(work) < math.inf
+    assert 0 < rate_of(curve, work) < math.inf
 
 
 @pytest.mark.parametrize(
