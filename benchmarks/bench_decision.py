@@ -14,11 +14,15 @@ import timeit
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dispatch_xp import backends
 from dispatch_xp.calibration.plan import DEPTHS, tasks
+from dispatch_xp.call import Call
 from dispatch_xp.config import Settings
 from dispatch_xp.curve import Point
 from dispatch_xp.decision import REFERENCE
+from dispatch_xp.operations import OPERATIONS
 from dispatch_xp.policies.cost_model import CostModelPolicy
 from dispatch_xp.profile import BackendProfile, Profile, read, this_machine
 
@@ -29,6 +33,11 @@ CASES = (
     ("linalg.svd", "matrix", 256),
     ("fft.fftn", "grid", 256),
     ("sum", "rows256", 100_000),
+)
+# predicted from two layouts each
+BETWEEN = (
+    Call(OPERATIONS["sum"], np.dtype("f8"), ((2000, 60),), {"axis": 1, "keepdims": False}),
+    Call(OPERATIONS["linalg.inv"], np.dtype("f8"), ((500, 16, 16),)),
 )
 
 
@@ -60,10 +69,12 @@ def main() -> None:
     for backend in candidates:
         backend.start()
     print(f"median (smallest) of 9 rounds, in microseconds; {len(candidates)} candidates")
-    print(f"{'':24}{'remembered':>16}{'anew':>16}{'observe':>16}{'limit':>18}")
+    print(f"{'':26}{'remembered':>16}{'anew':>16}{'observe':>16}{'limit':>18}")
+    calls = {f"{call.operation.name} {call.shapes[0]}": call for call in BETWEEN}
     for operation, layout, size in CASES:
         (task,) = tasks([operation], ["float64"], [layout])
-        call = task.case(size).call
+        calls[f"{operation} {layout}"] = task.case(size).call
+    for label, call in calls.items():
 
         def remembered(call: Any = call) -> None:
             policy.choose(call, candidates)
@@ -83,7 +94,7 @@ def main() -> None:
             microseconds(lambda c=call: policy.limit(c.operation, candidates), 100),
         )
         text = "".join(f"{median:9.2f} ({least:5.2f})" for median, least in found)
-        print(f"{operation + ' ' + layout:24}{text}", flush=True)
+        print(f"{label:26}{text}", flush=True)
 
 
 if __name__ == "__main__":
