@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,7 +14,6 @@ from dispatch_xp.calibration.spinning import USERS_OF_BLAS
 from dispatch_xp.calibration.timing import on_backend, on_device, on_reference
 from dispatch_xp.config import Settings
 from dispatch_xp.decision import REFERENCE
-from dispatch_xp.levels import LEVELS
 from dispatch_xp.operations import BLAS, Workload
 
 __all__ = ["Measured", "Measuring", "pool_of"]
@@ -39,21 +37,6 @@ class Measured:
     failed: set[str] = field(default_factory=set)
     disturbed: set[str] = field(default_factory=set)
 
-    def clearness(self) -> float:
-        """Return how far the nearest backend is from what the default level requires."""
-        reference = self.times.get(REFERENCE)
-        if not reference:
-            return math.inf
-        required = math.log(LEVELS[Settings().level].speedup)
-        return min(
-            (
-                abs(math.log(reference / seconds) - required)
-                for name, seconds in self.times.items()
-                if name != REFERENCE and seconds > 0
-            ),
-            default=math.inf,
-        )
-
 
 class Measuring:
     """Measures points, each backend in turn on several of them: their threads collide.
@@ -73,8 +56,8 @@ class Measuring:
     ----------
     backends : list of Backend
         Those that are measured: started.
-    points : dict
-        By the identity of a task, and the size.
+    curves : dict
+        Points by the identity of their task, and their size.
     spins : dict
         For how many seconds after a call whose threads spin.
     canary : Canary
@@ -93,7 +76,7 @@ class Measuring:
         self._tell = tell
         self._notes = notes
         self.backends: list[Backend] = []
-        self.points: dict[tuple[int, int], Measured] = {}
+        self.curves: dict[int, dict[int, Measured]] = {}
         self.spins: dict[str, float] = {}
         self.canary = Canary()
         # when whose threads were last at work
@@ -137,7 +120,17 @@ class Measuring:
         call = case.call
         key = (call.operation.name, call.layout, call.dtype.name)
         new = Measured(task, size, key, call.workload, case.elements)
-        return self.points.setdefault((id(task), size), new)
+        return self.curves.setdefault(id(task), {}).setdefault(size, new)
+
+    def points(self) -> Iterator[Measured]:
+        """Yield every point."""
+        for curve in self.curves.values():
+            yield from curve.values()
+
+    def of(self, task: Task) -> list[Measured]:
+        """Return the points of a curve that have a reference, ascending."""
+        known = self.curves.get(id(task), {})
+        return [known[size] for size in sorted(known) if REFERENCE in known[size].times]
 
     def _measure(self, made: Sequence[tuple[Case, Measured]]) -> None:
         """Measure everything once, then again what was disturbed.
@@ -177,7 +170,7 @@ class Measuring:
                     disturbed.add((id(point), REFERENCE))
             except Exception as error:  # the reference's own: there is nothing to compare with
                 self._drop(point.task, point.size, str(error))
-                self.points.pop((id(point.task), point.size), None)
+                self.curves[id(point.task)].pop(point.size, None)
             self._awake[pool] = time.perf_counter()
         for backend in self.backends:
             mine = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 import warnings
@@ -16,7 +15,8 @@ from dispatch_xp.backends.interface import Backend
 from dispatch_xp.blas_threads import BlasThreads
 from dispatch_xp.calibration import blas_threads
 from dispatch_xp.calibration.canary import LOADED, busy
-from dispatch_xp.calibration.measuring import Measured, Measuring
+from dispatch_xp.calibration.doubt import bumps, clearness, is_decided, is_doubtful
+from dispatch_xp.calibration.measuring import Measuring
 from dispatch_xp.calibration.overheads import copies, in_fresh_process, page_locked_copy, switch
 from dispatch_xp.calibration.plan import DEPTHS, Depth, Task, tasks
 from dispatch_xp.calibration.spinning import USERS_OF_BLAS, of_backend, of_blas
@@ -38,13 +38,11 @@ _TOGETHER = 24
 _HEARING = 2.0
 # times the expected seconds from which a point is measured again, and how often
 _ODD, _AGAIN = 2.0, 3
-# a point is in doubt if its speed-up is within this logarithm of what level 5 requires
-_DOUBTFUL = math.log(1.5)
 _MOST_ROUNDS = 8
 # of the time, at the most, for comparing the thread counts of BLAS
 _BLAS_SHARE = 1 / 20
-# times a larger problem's seconds from which a point was disturbed
-_BUMP = 1.3
+# problems that take the reference so long are measured whatever is decided
+_SHORT = 10e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,64 +236,63 @@ class _Run:
         )
 
     def measure(self, todo: list[Task]) -> None:
-        """Measure in passes, each up to a larger size; then again, as often as time allows."""
+        """Measure in passes, each up to a larger size; then again, as often as time allows.
+
+        Long problems are measured first where they may change a decision, and where they can't
+        after the plan's rounds.
+        """
         todo = [
             t
             for t in todo
             if any(t.operation.name in b.operations() for b in self.measuring.backends)
         ]
         for cap in self.plan.caps:
-            for group in _groups(todo):
-                while self.left() > 0:
-                    wave = [(task, size) for task in group if (size := self._next(task, cap))]
-                    if not wave:
+            self._pass(todo, cap, decided=cap <= _SHORT)
+        self._repeat(range(1, self.plan.rounds))
+        for cap in self.plan.caps:
+            self._pass(todo, cap, decided=True)
+        self._repeat(range(self.plan.rounds, _MOST_ROUNDS))
+
+    def _pass(self, todo: list[Task], cap: float, *, decided: bool) -> None:
+        """Measure what takes the reference up to so long, sizes that are decided too or not."""
+        for group in _groups(todo):
+            while self.left() > 0:
+                found = ((task, self._next(task, cap, decided=decided)) for task in group)
+                wave = [(task, size) for task, size in found if size]
+                if not wave:
+                    break
+                expected = {key: self._expected(*key)[0] for key in wave}
+                self.measuring.together(wave)
+                for _ in range(_AGAIN):
+                    odd = [key for key in wave if self._disturbed(*key, expected[key])]
+                    if not odd or self.left() <= 0:
                         break
-                    expected = {key: self._expected(*key)[0] for key in wave}
-                    self.measuring.together(wave)
-                    for _ in range(_AGAIN):
-                        odd = [key for key in wave if self._disturbed(*key, expected[key])]
-                        if not odd or self.left() <= 0:
-                            break
-                        self.measuring.together(odd)
-        for turn in range(1, _MOST_ROUNDS):
-            # first what can't be or was disturbed, then what decides least clearly, which alone
-            # counts after the plan's rounds
-            bumps = self._bumps()
+                    self.measuring.together(odd)
+
+    def _repeat(self, turns: range) -> None:
+        """Measure again: first what can't be or was disturbed, then what decides least clearly.
+
+        These alone after the plan's rounds.
+        """
+        for turn in turns:
+            odd = bumps(self.measuring.points())
             doubt = sorted(
-                self.measuring.points.values(),
-                key=lambda point: (
-                    id(point) not in bumps and not point.disturbed,
-                    point.clearness(),
-                ),
+                self.measuring.points(),
+                key=lambda point: (id(point) not in odd and not point.disturbed, clearness(point)),
             )
             if turn >= self.plan.rounds:
-                doubt = [p for p in doubt if id(p) in bumps or p.clearness() < _DOUBTFUL]
+                doubt = [point for point in doubt if id(point) in odd or is_doubtful(point)]
             for again in _groups([(point.task, point.size) for point in doubt]):
                 if self.left() <= 0:
                     return
                 self.measuring.together(again)
 
-    def _bumps(self) -> set[int]:
-        """Return the points, by identity, where a larger problem took less time, on any backend."""
-        curves: dict[tuple[int, str], list[Measured]] = {}
-        for point in self.measuring.points.values():
-            for name in point.times:
-                curves.setdefault((id(point.task), name), []).append(point)
-        found = set()
-        for (_, name), points in curves.items():
-            least = math.inf
-            for point in sorted(points, key=lambda p: -p.size):
-                if point.times[name] > _BUMP * least:
-                    found.add(id(point))
-                least = min(least, point.times[name])
-        return found
-
-    def _next(self, task: Task, cap: float) -> int | None:
+    def _next(self, task: Task, cap: float, *, decided: bool) -> int | None:
         """Return a task's next size, if the reference needs no longer than `cap` for it."""
         while task.sizes:
             size = task.sizes[0]
             predicted, known = self._expected(task, size)
-            if predicted > cap:
+            if predicted > cap or (not decided and is_decided(self.measuring.of(task), size)):
                 return None
             task.sizes.pop(0)
             # sizes so close that the last point says it all are passed over
@@ -306,19 +303,17 @@ class _Run:
 
     def _disturbed(self, task: Task, size: int, expected: float) -> bool:
         """Tell whether the reference took far longer than growth explains."""
-        point = self.measuring.points.get((id(task), size))
+        point = self.measuring.curves.get(id(task), {}).get(size)
         return (
             point is not None and expected > 0 and point.times.get(REFERENCE, 0.0) > _ODD * expected
         )
 
     def _expected(self, task: Task, size: int) -> tuple[float, float]:
         """Return the reference's expected seconds for a size, and those of the largest known."""
-        known = [
-            m for m in self.measuring.points.values() if m.task is task and REFERENCE in m.times
-        ]
+        known = self.measuring.of(task)
         if not known:
             return 0.0, 0.0
-        last = max(known, key=lambda m: m.size)
+        last = known[-1]
         power = 1.0 if task.problem.unit.startswith(("elements", "matrices")) else 2.5
         return last.times[REFERENCE] * (size / last.size) ** power, last.times[REFERENCE]
 
@@ -329,7 +324,7 @@ class _Run:
                 f"{self.measuring.canary.disturbed} measurements were disturbed, and repeated"
             )
         points: Points = {}
-        for measured in self.measuring.points.values():
+        for measured in self.measuring.points():
             operation, layout, dtype = measured.key
             curves = points.setdefault(operation, {}).setdefault(layout, {}).setdefault(dtype, {})
             work = measured.workload
