@@ -75,23 +75,33 @@ class _Doubt:
     """What would be chosen but for what was learned, and when to try it again.
 
     A correction is never observed to be gone where nothing runs any more. So a share of what each
-    call would save without it is put aside; once that pays for the try, it is made.
+    call would save without it is put aside; once that pays for a try, it is made: some calls in a
+    row, since the first ones find code and memory cold.
     """
 
-    __slots__ = ("_aside", "_cost", "_gain", "decision")
+    __slots__ = ("_aside", "_cost", "_gain", "_tries", "decision")
 
     def __init__(self, decision: Decision, gain: float, cost: float) -> None:
         self.decision = decision
         self._gain = gain
-        self._cost = cost
+        self._cost = _NEEDED * cost
         self._aside = 0.0
+        self._tries = 0
 
     def is_due(self, calls: int) -> bool:
-        """Count so many calls, and say whether the next one is to be a try."""
+        """Count so many calls, and say whether the next ones are to be a try."""
         self._aside += calls * _PROBING * self._gain
         if self._aside < self._cost:
             return False
         self._aside = 0.0
+        self._tries = _NEEDED
+        return True
+
+    def goes_on(self) -> bool:
+        """Count one call, and say whether it belongs to the try."""
+        if self._tries == 0:
+            return False
+        self._tries -= 1
         return True
 
 
@@ -232,6 +242,7 @@ class CostModelPolicy(Policy):
             with self._lock:
                 if weighed.doubt.is_due(calls):
                     self._probed.add((key, weighed.doubt.decision.backend))
+                if weighed.doubt.goes_on():
                     return weighed.doubt.decision
         if not weighed.options:
             return weighed.stay
@@ -562,15 +573,14 @@ class CostModelPolicy(Policy):
             ratios = self._ratios.get(mine)
             if ratios is None:
                 ratios = self._ratios[mine] = deque(maxlen=_OBSERVATIONS)
-            probed = mine in self._probed
-            if probed:
+            if mine in self._probed:
                 # what was seen before may be long ago
                 self._probed.discard(mine)
                 ratios.clear()
             # a change of pools explains so much that the operation is not to blame for
             excess = min(max(seconds - predicted, 0.0), switch)
             ratios.append((seconds - excess) / predicted)
-            if len(ratios) < _NEEDED and not probed:
+            if len(ratios) < _NEEDED:
                 return
             # the first calls find code and memory cold, and would have a backend left for good: few
             # are read at their lower end, enough of them at the median

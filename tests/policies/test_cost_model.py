@@ -580,6 +580,22 @@ def test_a_backend_that_slows_down_is_left_and_comes_back(exp, fake, profile_of)
     assert ran[-500:] == ["fast"] * 500
 
 
+def test_a_try_is_not_judged_by_its_first_call(exp, fake, profile_of):
+    """Cold again, since nothing ran there meanwhile."""
+    policy = policy_of(profile_of(reference=1e-8, fast=2e-9))
+    call, fast = exp(N), fake("fast")
+    drive(policy, call, fast, {"reference": 1e-3, "fast": 2e-3}, 5)
+    ran, cold = [], True
+    for _ in range(1000):
+        chosen = policy.choose(call, [fast]).backend
+        seconds = 1e-3 if chosen == "reference" else 2e-3 if cold else 2e-4
+        cold = chosen == "reference"
+        policy.observe(call, chosen, seconds)
+        ran.append(chosen)
+    assert ran[0] == "reference"
+    assert ran[-500:] == ["fast"] * 500
+
+
 def test_a_reference_that_was_slow_for_a_while_is_tried_again(exp, fake, profile_of):
     policy = policy_of(profile_of(reference=1e-9, fast=1e-9))
     call, fast = exp(N), fake("fast")
