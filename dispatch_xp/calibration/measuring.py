@@ -21,7 +21,7 @@ __all__ = ["Measured", "Measuring", "pool_of"]
 _BUDGET = 2e-3
 _TOGETHER_BYTES = 512 * 2**20
 # how often what is disturbed is measured again at once, and the wait before
-_PATIENCE, _WAIT = 3, 20e-3
+_PATIENCE, _WAIT = 1, 20e-3
 
 
 @dataclass(slots=True)
