@@ -1,8 +1,9 @@
 /* What every door of a function does first, compiled: whether anything is active here, whether the
  * call is large enough for a look, and whether a decision to stay still stands. Such a call costs a
  * tenth of a microsecond; the others are for a handler in Python, which is given the same arguments.
+ * Beneath NumPy's dispatcher the rest of the door is here too, up to the call of the function.
  *
- * The same in Python is `doors/handler.py`. */
+ * The same in Python is `doors/handler.py`, and `doors/code.py` for the rest. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION

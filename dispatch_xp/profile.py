@@ -259,12 +259,15 @@ def write(profile: Profile, path: Path) -> None:
     files.replace(path, text)
 
 
-def _check_schema(path: Path, text: bytes) -> None:
-    """Raise if a file is a newer version's, whatever else is in it."""
+def _schema_of(text: bytes) -> int:
+    """Return the schema that a file names, whatever else is in it; ours if it names none."""
     try:
-        schema = msgspec.json.decode(text, type=_Version).schema
+        return msgspec.json.decode(text, type=_Version).schema
     except msgspec.DecodeError:
-        return
+        return SCHEMA
+
+
+def _refuse_newer(path: Path, schema: int) -> None:
     if schema > SCHEMA:
         raise ProfileError(
             f"machine profile {path} was written by a newer version "
@@ -296,10 +299,9 @@ def read(path: Path, *, foreign: bool = False) -> Profile:
     try:
         profile = msgspec.json.decode(text, type=Profile)
     except msgspec.DecodeError as error:
-        _check_schema(path, text)
+        _refuse_newer(path, _schema_of(text))
         raise ProfileError(f"machine profile {path} is damaged ({error}); {_RECALIBRATE}") from None
-    if profile.schema > SCHEMA:
-        _check_schema(path, text)
+    _refuse_newer(path, profile.schema)
     here = this_machine(libraries=False)
     there = profile.machine
     for what in ("cpu", "architecture", "cores"):

@@ -331,6 +331,18 @@ def test_the_reference_runs_within_the_outcome(door_of):
     assert outcome.seen[3:] == ["begin", ZeroDivisionError]
 
 
+def test_an_outcome_that_fails_to_finish_is_left_with_its_error(door_of):
+    class Failing(FakeOutcome):
+        def finish(self, result):
+            raise KeyError(result)
+
+    outcome = Failing(done=False)
+    door, _ = door_of(outcome)
+    with pytest.raises(KeyError):
+        door(1)
+    assert outcome.seen == ["begin", KeyError]
+
+
 def test_what_the_handler_raises_is_raised(door_of):
     door, _ = door_of(None)
     assert door() == ((), {})
